@@ -279,7 +279,7 @@ _URL_SAFE = bytes.maketrans(b"-_", b"+/")
 def member(value: object, *path: str) -> Any:
     """The member of nested objects at a path; None where there is none."""
     for name in path:
-        if not isinstance(value, Mapping):
+        if not isinstance(value, dict):
             return None
         value = value.get(name)
     return value
@@ -287,9 +287,11 @@ def member(value: object, *path: str) -> Any:
 
 def text(value: object, max_length: int) -> str | None:
     """A text cut to the length that we store; numbers as text, everything else is absent."""
-    if isinstance(value, bool) or not isinstance(value, str | int | float):
+    if isinstance(value, str):
+        return value[:max_length] or None
+    if isinstance(value, bool) or not isinstance(value, int | float):
         return None
-    return str(value)[:max_length] or None
+    return str(value)[:max_length]
 
 
 def number(value: object) -> float | None:

@@ -187,12 +187,13 @@ def _fields(message: Mapping[str, Any]) -> dict[str, object]:
         "screen_resolution": size_text(
             member(context, "screen", "width"), member(context, "screen", "height")
         ),
-        **{
-            f"utm_{ours}": text(member(campaign, theirs), 256)
-            for ours, theirs in CAMPAIGN_MEMBERS
-            if not _names_campaign(url)
-        },
+        **(_campaign(campaign) if campaign and not _names_campaign(url) else {}),
     }
+
+
+def _campaign(campaign: object) -> dict[str, object]:
+    """The campaign that the context names."""
+    return {f"utm_{ours}": text(member(campaign, theirs), 256) for ours, theirs in CAMPAIGN_MEMBERS}
 
 
 CAMPAIGN_MEMBERS = (
