@@ -243,21 +243,37 @@ def page_viewed(
     screen = text(properties.get("$screen_name"), 512) if name == "$screen" else None
     if screen:
         fields = {**fields, "path": fields["path"] or f"/{screen.lstrip('/')}", "title": screen}
-    return [page_view(**fields), *traits_of(sent, properties, common)]
+    items = [page_view(**fields), *traits_of(sent, properties, common)]
+    previous = text(properties.get("$prev_pageview_pathname"), 2048)
+    if previous and properties.get("$prev_pageview_duration") is not None:
+        # Within a single-page application the next page view says it, and there is no $pageleave.
+        event_id = common["eventId"] and f"{common['eventId']}-exit"
+        left = {**fields, "path": origin_of(fields["path"]) + previous, "title": None}
+        items.append(page_end(properties, {**left, "eventId": event_id}))
+    return items
+
+
+def origin_of(url: object) -> str:
+    """Scheme and host of a URL; empty without them."""
+    parts = str(url).split("/", 3)
+    return "/".join(parts[:3]) if len(parts) >= 3 and parts[1] == "" else ""
 
 
 def page_left(
     _name: str, sent: Mapping[str, Any], properties: Mapping[str, Any], common: Fields
 ) -> list[TrackedItem]:
     """The end of a page view."""
+    return [page_end(properties, event_fields(sent, properties, common))]
+
+
+def page_end(properties: Mapping[str, Any], fields: Fields) -> TrackedItem:
+    """The end of the page view before this event."""
     depth = number(properties.get("$prev_pageview_max_scroll_percentage"))
-    return [
-        page_exit(
-            number(properties.get("$prev_pageview_duration")),
-            None if depth is None else depth * 100,
-            **{**event_fields(sent, properties, common), "properties": None},
-        )
-    ]
+    return page_exit(
+        number(properties.get("$prev_pageview_duration")),
+        None if depth is None else depth * 100,
+        **{**fields, "properties": None},
+    )
 
 
 def identified(

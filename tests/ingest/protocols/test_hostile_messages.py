@@ -25,12 +25,16 @@ SEGMENT = {
     ],
 }
 THROWN = {"type": "E", "value": "x", "stacktrace": {"frames": [{"filename": "a", "lineno": 1}]}}
-LEFT = {"$prev_pageview_duration": 1, "$prev_pageview_max_scroll_percentage": 1}
+LEFT = {
+    "$prev_pageview_duration": 1,
+    "$prev_pageview_max_scroll_percentage": 1,
+    "$prev_pageview_pathname": "/b",
+}
 POSTHOG = {
     "api_key": "key",
     "sent_at": 1,
     "batch": [
-        event("$pageview", **{"$ip": "203.0.113.1", "$raw_user_agent": "x"}),
+        event("$pageview", **LEFT, **{"$ip": "203.0.113.1", "$raw_user_agent": "x"}),
         {**event("$screen", **{"$screen_name": "a"}), "offset": 5, "uuid": "u", "timestamp": None},
         event("$pageleave", **LEFT),
         event("$identify", **{"$set": {"a": 1}, "$set_once": {"a": 1}, "$anon_distinct_id": "a"}),

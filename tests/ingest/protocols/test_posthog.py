@@ -87,6 +87,24 @@ def test_a_page_leave_has_its_seconds_and_the_percentage_that_was_seen(
     assert (exit_["name"], exit_["time_on_page"], exit_["scroll_depth"]) == ("page_exit", 12.5, 80)
 
 
+def test_a_page_view_within_an_application_ends_the_one_before(shop: InMemoryCollector) -> None:
+    left = {
+        "$prev_pageview_pathname": "/b",
+        "$prev_pageview_duration": 3,
+        "$prev_pageview_max_scroll_percentage": 0.5,
+    }
+
+    [(_, stored)] = items(shop, {**event("$pageview", **left), "uuid": UUIDS[0]})
+
+    assert [
+        (one["name"], one["eventId"], one["path"], one.get("time_on_page"), one.get("scroll_depth"))
+        for one in stored
+    ] == [
+        ("screen_view", UUIDS[0], "https://shop.example/a?x=1", None, None),
+        ("page_exit", f"{UUIDS[0]}-exit", "https://shop.example/b", 3, 50),
+    ]
+
+
 def test_identities_name_the_person_and_the_traits(shop: InMemoryCollector) -> None:
     signed_in = {
         **event("$identify", **{"$anon_distinct_id": "d1", "$set": {"plan": "pro"}}),
