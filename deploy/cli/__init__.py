@@ -54,7 +54,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     ),
     "adopt": (
         "adopt.adopt",
-        "Let trackers of another product send to a website; print what to change in them.",
+        "Let trackers of PRODUCT send to WEBSITE, and wait for their first event.",
     ),
     "links": ("links.links", "Short links of organizations."),
     "keys": ("keys.keys", "API keys of organizations."),
@@ -68,7 +68,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "money": ("saved_records.money", "Money properties of websites."),
     "shares": ("saved_records.shares", "Shares of websites."),
     "funnels": ("saved_records.funnels", "Funnels of websites."),
-    "aliases": ("saved_records.aliases", "Ids that trackers of other products send."),
+    "aliases": ("saved_records.aliases", "Aliases of websites."),
     "registry": (
         "registry.registry",
         "Back up, restore or replace the registry: organizations, websites and what they own.",
