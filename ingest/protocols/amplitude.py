@@ -22,6 +22,7 @@ from ingest.protocols.protocol import (
     identity,
     json_reply,
     member,
+    number,
     page_exit,
     page_view,
     read_json,
@@ -34,6 +35,10 @@ PAGE = "[Amplitude] "
 DROPPED = {"$groupidentify": "group", "[Amplitude] Session Replay Captured": "session_replay"}
 SESSIONS = ("session_start", "session_end")
 """Events that the client makes of others; we derive sessions ourselves."""
+SERVER_LIBRARIES = ("amplitude-node", "amplitude-python", "amplitude-go", "amplitude-java")
+"""How the `library` of its clients for servers begins."""
+MOST_EVENTS = 1000
+"""Of a request whose events shall be sent again later."""
 EMPTY = "EMPTY"
 """What the browser client sends for a campaign parameter without a value."""
 
@@ -67,6 +72,7 @@ def _message(sent: Any, uploaded: object) -> Message:
         "" if items else "identify_without_user",
         user_agent=text(sent.get("user_agent"), 512) or "",
         address="" if address == "$remote" else address,
+        from_server=(text(sent.get("library"), 64) or "").startswith(SERVER_LIBRARIES),
     )
 
 
@@ -105,8 +111,15 @@ def _items(name: str, sent: Mapping[str, Any], uploaded: object) -> list[Tracked
             own[member_name] = sent[member_name]
     if name == "revenue_amount":
         own |= {key[1:]: own.pop(key) for key in list(own) if key.startswith("$")}
+        own = {**_revenue(own), **own}
     named = event(name.removeprefix(PAGE) or name, **fields, properties=own or None)
     return [named, identity(user, traits, **without_id(common))] if user and traits else [named]
+
+
+def _revenue(properties: Mapping[str, Any]) -> dict[str, float]:
+    """The revenue that a price and a quantity make."""
+    price, quantity = number(properties.get("price")), number(properties.get("quantity", 1))
+    return {} if price is None or quantity is None else {"revenue": round(price * quantity, 6)}
 
 
 def without_id(fields: Mapping[str, object]) -> dict[str, object]:
@@ -143,7 +156,8 @@ def error(error: ApiError, _request: TrackerRequest | None) -> Reply:
     body: dict[str, object] = {"code": error.status, "error": error.message}
     if isinstance(error, RateLimitExceeded):
         body |= {"eps_threshold": 0, "throttled_users": {}, "throttled_devices": {}}
-        body["throttled_events"] = []
+        # Events that are not named here are sent again at once, and lost after some attempts.
+        body["throttled_events"] = list(range(MOST_EVENTS))
     elif isinstance(error, NoneAccepted):
         indexes = [one.index for one in error.details.get("rejected", ())]
         body |= {"events_with_invalid_fields": {"event": indexes}, "missing_field": None}

@@ -79,7 +79,8 @@ def _message(sent: Any) -> Message:
                 anonymousId=text(sent.get("subject"), 256),
                 properties=properties,
             )
-        ]
+        ],
+        from_server=True,
     )
 
 

@@ -51,12 +51,13 @@ def read_hits(request: TrackerRequest) -> Messages:
     """A hit in the query string or form, or `{"requests": [...], "token_auth"?}`."""
     body = request.body.strip()
     if body[:1] == b"{":
-        return _bulk(read_json(body))
+        return _bulk(read_json(body), request)
     hit = {**request.query, **read_form(body)}
-    return Messages(hit.get("idsite"), [_message(hit)], hit.get("send_image"))
+    messages = [_message(hit, request)]
+    return Messages(hit.get("idsite"), messages, hit.get("send_image"))
 
 
-def _bulk(body: Any) -> Messages:
+def _bulk(body: Any, request: TrackerRequest) -> Messages:
     requests = member(body, "requests")
     if not isinstance(requests, list) or not requests:
         raise Malformed("'requests' must be an array with at least one request")
@@ -64,7 +65,7 @@ def _bulk(body: Any) -> Messages:
     messages = [
         Message(invalid="A request must be a query string or an object")
         if hit is None
-        else _message(hit, hit.get("idsite"))
+        else _message(hit, request, hit.get("idsite"))
         for hit in hits
     ]
     first = next((hit for hit in hits if hit is not None), {})
@@ -79,7 +80,7 @@ def _bulk_hit(one: object) -> dict[str, str] | None:
     return None
 
 
-def _message(hit: Mapping[str, str], alias: str | None = None) -> Message:
+def _message(hit: Mapping[str, str], request: TrackerRequest, alias: str | None = None) -> Message:
     if hit.get("ca") == "1" and "cra" not in hit and "cra_msg" not in hit:
         return Message(dropped="custom_action", alias=alias)
     visitor = hit.get("_id") or hit.get("cid")
@@ -100,6 +101,7 @@ def _message(hit: Mapping[str, str], alias: str | None = None) -> Message:
         alias=alias,
         user_agent=text(hit.get("ua"), 512) or "",
         address=text(hit.get("cip"), 64) or "",
+        from_server=b"user-agent" not in request.headers,
     )
 
 
@@ -150,7 +152,7 @@ def _crash(message: str, hit: Mapping[str, str], common: dict[str, Any]) -> Trac
     return error_report(
         text(message, 2048),
         **fields,
-        error_type=text(hit.get("cra_tp"), 128),
+        errorType=text(hit.get("cra_tp"), 128),
         stack=text(hit.get("cra_st"), 16_384),
         filename=text(hit.get("cra_ru"), 65_536),
         lineno=None if line is None else int(line),

@@ -54,6 +54,8 @@ CONTEXT = frozenset(
     )
 )
 """Properties that say nothing about the event."""
+SERVER_LIBRARIES = ("node", "python", "php", "ruby", "java", "go", "jdk")
+"""Values of `mp_lib` of its libraries for servers; batches of Node's have none."""
 PROFILE_OPERATIONS = ("$set", "$set_once")
 
 
@@ -108,7 +110,9 @@ def _message(sent: Any) -> Message:
         return Message(dropped=reason)
     items = [_item(name, properties)]
     address = text(properties.get("ip") or properties.get("$ip"), 64) or ""
-    return Message(items, address=address)
+    library = text(properties.get("mp_lib"), 64)
+    from_server = library is None or library in SERVER_LIBRARIES
+    return Message(items, address=address, from_server=from_server)
 
 
 def _item(name: str, properties: Mapping[str, Any]) -> TrackedItem:
@@ -125,7 +129,7 @@ def _item(name: str, properties: Mapping[str, Any]) -> TrackedItem:
             timestamp=_milliseconds(properties.get("time")),
         )
     distinct = text(properties.get("distinct_id"), 256)
-    user = properties.get("$user_id")
+    user = properties.get("$user_id") or _user(distinct, properties)
     insert_id, visitor = text(properties.get("$insert_id"), 200), _visitor(distinct)
     fields: dict[str, Any] = {
         "eventId": insert_id and f"{visitor or ''}:{insert_id}",
@@ -154,6 +158,13 @@ def _item(name: str, properties: Mapping[str, Any]) -> TrackedItem:
     return event(name, **fields, properties=own or None)
 
 
+def _user(distinct: str | None, properties: Mapping[str, Any]) -> str | None:
+    """The `distinct_id` of an event without a device, unless its prefix says that it is one."""
+    if distinct is None or distinct.startswith(DEVICE) or "$device_id" in properties:
+        return None
+    return distinct
+
+
 def _visitor(distinct: object) -> str | None:
     found = text(distinct, 256)
     return found and (found.removeprefix(DEVICE) or None)
@@ -179,7 +190,10 @@ def _profile(change: Any) -> Message:
         return Message(dropped="profile_operation")
     if user.startswith(DEVICE):  # a visitor without a profile
         return Message(dropped="profile_of_a_device")
-    return Message([identity(user, traits, timestamp=_milliseconds(member(change, "$time")))])
+    device = text(member(change, "$device_id"), 256)
+    time = _milliseconds(member(change, "$time"))
+    item = identity(user, traits, anonymousId=device, timestamp=time)
+    return Message([item], from_server=device is None)
 
 
 def is_mixpanel(scope: Scope) -> bool:

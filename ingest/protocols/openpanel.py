@@ -6,6 +6,7 @@ https://openpanel.dev/docs/api/track
 from collections.abc import Mapping
 from typing import Any
 
+from msgspec import structs
 from starlette.types import Scope
 
 from ingest.protocols.protocol import (
@@ -30,7 +31,7 @@ from ingest.protocols.protocol import (
 from schemas.errors import Malformed
 from schemas.http.asgi import headers_by_name
 
-CLIENT_ID = b"openpanel-client-id"
+CLIENT_ID, SDK_NAME = b"openpanel-client-id", b"openpanel-sdk-name"
 TYPES = ("track", "identify", "alias", "increment", "decrement", "group", "assign_group", "replay")
 OWN_PROPERTIES = {"__path": "path", "__title": "title", "__referrer": "referrer"}
 """Properties that OpenPanel's clients add, with our names."""
@@ -43,7 +44,9 @@ def read_message(request: TrackerRequest) -> Messages:
         raise Malformed(f"'type' must be one of {', '.join(TYPES)}")
     alias = request.headers.get(CLIENT_ID, b"").decode("latin-1") or None
     payload = body.get("payload")
-    return Messages(alias, [_message(body["type"], payload if isinstance(payload, dict) else {})])
+    message = _message(body["type"], payload if isinstance(payload, dict) else {})
+    is_server = request.headers.get(SDK_NAME) == b"node"
+    return Messages(alias, [structs.replace(message, from_server=is_server)])
 
 
 def _message(message_type: str, payload: Mapping[str, Any]) -> Message:
@@ -79,7 +82,7 @@ def _tracked(name: str, profile_id: str | None, payload: Mapping[str, Any]) -> T
     fields |= {
         "timestamp": text(properties.pop("__timestamp", None), 64),
         "profileId": profile_id,
-        "anonymousId": profile_id,
+        "anonymousId": text(properties.pop("__deviceId", None), 256) or profile_id,
     }
     if name == "screen_view":
         return page_view(**fields, properties=properties or None)

@@ -155,7 +155,7 @@ def _item(
         return error_report(
             message,
             **visit,
-            error_type=text(details.get("exception.type"), 128),
+            errorType=text(details.get("exception.type"), 128),
             stack=text(details.get("exception.stacktrace"), 16_384),
         )
     if name is None:

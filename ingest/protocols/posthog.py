@@ -492,7 +492,7 @@ POSTHOG = Protocol(
                 reply=reply,
                 error=error_reply,
             )
-            for path in ("/e/", "/i/v0/e/", "/capture/", "/engage/")
+            for path in ("/e/", "/i/v0/e/", "/capture/")
         ),
         Route(
             path="/i/v1/analytics/events",

@@ -264,16 +264,19 @@ def read_form(body: bytes) -> dict[str, str]:
 
 
 def read_base64(value: str | bytes) -> bytes:
-    """Decoded base64, of either alphabet and with or without padding; Malformed."""
+    """Decoded base64, of either alphabet and with or without padding; Malformed.
+
+    A space was a `+` that a client wrote into a form as it is.
+    """
     data = value.encode("latin-1", "replace") if isinstance(value, str) else value
-    data = data.translate(_URL_SAFE, b" \r\n").rstrip(b"=")
+    data = data.translate(_URL_SAFE, b"\r\n").rstrip(b"=")
     try:
         return base64.b64decode(data + b"=" * (-len(data) % 4), validate=True)
     except ValueError:
         raise Malformed("The data is not valid base64") from None
 
 
-_URL_SAFE = bytes.maketrans(b"-_", b"+/")
+_URL_SAFE = bytes.maketrans(b"-_ ", b"+/+")
 
 
 def member(value: object, *path: str) -> Any:

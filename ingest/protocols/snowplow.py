@@ -48,6 +48,8 @@ TRANSACTION_ITEM = {
     "ti_qu": "quantity", "ti_cu": "currency",
 }  # fmt: skip
 STRUCTURED = {"se_ca": "category", "se_la": "label", "se_pr": "property", "se_va": "value"}
+SERVER_TRACKERS = ("node-", "py-", "rb-", "java-", "golang-", "php-", "net-", "rust-", "scala-")
+"""How the versions of its trackers for servers begin."""
 NUMBERS = frozenset(("revenue", "tax", "shipping", "price", "quantity", "value"))
 
 
@@ -86,6 +88,7 @@ def _message(sent: Any, request: TrackerRequest) -> Message:
         "" if items else "unknown_event_type",
         user_agent=user,
         address=text(sent.get("ip"), 64) or "",
+        from_server=(text(sent.get("tv"), 64) or "").startswith(SERVER_TRACKERS),
     )
 
 

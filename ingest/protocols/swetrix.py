@@ -19,6 +19,7 @@ from ingest.protocols.protocol import (
     TrackerRequest,
     error_report,
     event,
+    identity,
     json_reply,
     member,
     number,
@@ -33,8 +34,8 @@ Reads = Callable[[TrackerRequest], Messages]
 
 PERFORMANCE = {
     "ttfb": "ttfb",
-    "domLoad": "dom_ready_time",
-    "pageLoad": "load_time",
+    "dom_load": "dom_ready_time",
+    "page_load": "load_time",
     "response": "request_time",
     "render": "render_time",
 }
@@ -93,12 +94,22 @@ def _custom(body: Mapping[str, Any]) -> TrackedItem:
     return event(name, **_common(body), properties=_object(body.get("meta")))
 
 
+def read_identify(request: TrackerRequest) -> Messages:
+    """The profile of a visitor, with traits."""
+    body = read_json(request.body)
+    profile_id = text(member(body, "profileId"), 128)
+    if profile_id is None:
+        raise Malformed("'profileId' is required")
+    item = identity(profile_id, _object(body.get("traits")))
+    return Messages(text(body.get("pid"), 255), [Message([item])], profile_id)
+
+
 def _error(body: Mapping[str, Any]) -> TrackedItem:
     line, column = number(body.get("lineno")), number(body.get("colno"))
     name = text(body.get("name"), 128)
     return error_report(
         text(body.get("message"), 2048) or name,
-        error_type=name,
+        errorType=name,
         path=text(body.get("pg"), 65_536),
         timezone=text(body.get("tz"), 64),
         filename=text(body.get("filename"), 65_536),
@@ -117,9 +128,15 @@ def reply(_outcome: Outcome) -> Reply:
     return json_reply({}, 201)
 
 
+def reply_identify(outcome: Outcome) -> Reply:
+    """The id of the profile, which its client keeps."""
+    return json_reply({"profileId": outcome.messages.reply_with})
+
+
 def _route(path: str, summary: str, read: Reads, **body: Any) -> Route:
     example = Example({"pid": EXAMPLE_ALIAS, "pg": "/", **body})
-    return Route(path=path, summary=f"Swetrix: {summary}", example=example, read=read, reply=reply)
+    answer = reply_identify if read is read_identify else reply
+    return Route(path=path, summary=f"Swetrix: {summary}", example=example, read=read, reply=answer)
 
 
 SWETRIX = Protocol(
@@ -131,6 +148,7 @@ SWETRIX = Protocol(
         _route("/log/", "a page view", reads(_view)),
         _route("/log/custom", "a custom event", reads(_custom), ev="Order"),
         _route("/log/error", "an error", reads(_error), name="Error", message="boom"),
+        _route("/log/identify", "a profile", read_identify, profileId="u1", traits={"plan": "pro"}),
         _route("/log/hb", "a heartbeat", read_heartbeat),
     ),
 )

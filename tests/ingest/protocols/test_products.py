@@ -187,7 +187,7 @@ def test_matomo_hits(collector: InMemoryCollector) -> None:
                 "message": "boom",
                 "anonymousId": "c1",
                 "path": "https://s.example/",
-                "error_type": "TypeError",
+                "errorType": "TypeError",
                 "lineno": 3,
             },
         ),
@@ -523,7 +523,7 @@ def test_open_telemetry_logs_in_both_encodings(collector: InMemoryCollector) -> 
                 "path": "https://s.example/a",
             },
         ),
-        ("errors", {"message": "boom", "timestamp": NOW, "error_type": "TypeError"}),
+        ("errors", {"message": "boom", "timestamp": NOW, "errorType": "TypeError"}),
     ]
     assert (json_reply.status, json_reply.body) == (200, b"{}")
     assert (binary_reply.status, binary_reply.body) == (200, b"")
