@@ -1,0 +1,25 @@
+const [host, projectId] = process.argv.slice(2);
+process.env.TZ = "Europe/Berlin";
+const location = new URL("https://shop.example/cart?utm_source=mail");
+Object.defineProperty(globalThis, "navigator", { value: { language: "de-DE", languages: ["de-DE"] } });
+const document = { referrer: "https://other.example/x", readyState: "complete" };
+const timing = { domainLookupStart: 1, domainLookupEnd: 2, requestStart: 10, responseStart: 110, responseEnd: 150, domContentLoadedEventEnd: 400, domComplete: 650, loadEventStart: 700 };
+const performance = { getEntriesByType: () => [timing] };
+Object.assign(globalThis, { location, document, window: { location, navigator, performance, addEventListener() {} } });
+const requests = [];
+const { fetch } = globalThis;
+const browser = "Mozilla/5.0 (X11; Linux x86_64; rv:150.0) Gecko/20100101 Firefox/150.0";
+globalThis.fetch = (url, request) => {
+  requests.push(fetch(url, { ...request, headers: { ...request.headers, "user-agent": browser } }));
+  return requests.at(-1);
+};
+const swetrix = await import("swetrix");
+swetrix.init(projectId, { apiURL: `${host}/log` });
+await swetrix.trackViews({ unique: true });
+await swetrix.track({ ev: "Signed Up", meta: { plan: "pro" } });
+await swetrix.identify("u1", { plan: "pro" });
+await swetrix.track({ ev: "Ordered", meta: { total: 49.9 } });
+swetrix.trackError({ name: "TypeError", message: "x is undefined", filename: "a.js", lineno: 3, colno: 7 });
+const statuses = (await Promise.all(requests)).map((reply) => reply.status);
+if (statuses.length !== 5 || !statuses.every((status) => status < 300)) throw new Error(statuses.join());
+process.exit(0);
