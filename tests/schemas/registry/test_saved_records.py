@@ -1,10 +1,12 @@
 """Saved records are stored, unique by name, limited by website and deleted with it."""
 
 import pytest
+from msgspec.structs import replace
 
 from schemas.errors import Malformed
 from schemas.registry import (
     SAVED_RECORDS,
+    Alias,
     Goal,
     Organization,
     RecordConflict,
@@ -33,13 +35,23 @@ def test_a_name_is_unique_on_a_website_and_free_on_another(store: RegistryStore)
     second = store.create(validation.new_website(owner.id, "b.example", NOW))
 
     for record in saved_records(website, "b"):
-        if "name" in record.__struct_fields__:
+        if "name" in record.__struct_fields__ and not isinstance(record, Alias):
             with pytest.raises(RecordConflict, match="this name is already taken"):
                 store.create(record)
     for record in saved_records(second, "c"):
         store.create(record)
     with pytest.raises(RecordConflict, match="this id is already taken"):
         store.create(saved_records(second, "a")[2])
+
+
+def test_an_alias_is_unique_among_all_websites(store: RegistryStore) -> None:
+    owner, website, *_ = furnished(store)
+    [alias] = store.list(Alias, website_id=website.id)
+    second = store.create(validation.new_website(owner.id, "b.example", NOW))
+
+    with pytest.raises(RecordConflict, match="this name is already taken"):
+        store.create(replace(alias, id="alias_b", website_id=second.id))
+    store.create(replace(alias, id="alias_b", website_id=second.id, product="umami"))
 
 
 def test_records_are_deleted_with_their_website_or_organization(store: RegistryStore) -> None:
