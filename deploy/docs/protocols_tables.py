@@ -26,7 +26,7 @@ def clients() -> Iterator[tuple[str, str, str, str]]:
     for client in tomllib.loads((CLIENTS / "clients.toml").read_text())["client"]:
         rows = ", ".join(f"{table} {len(rows)}" for table, rows in client["rows"].items())
         page = (CLIENTS / "browser" / f"{client['script']}.html").exists()
-        version = version_of(client["package"])
+        version = version_of(client["package"], client["script"])
         variant = " (capture v1)" if client["script"].endswith("-v1") else ""
         yield (
             titles[client["product"]],
@@ -36,10 +36,10 @@ def clients() -> Iterator[tuple[str, str, str, str]]:
         )
 
 
-def version_of(package: str) -> str:
-    """The version of a package in the locks: of npm, else of PyPI."""
+def version_of(package: str, script: str) -> str:
+    """The version of a package in the locks: of PyPI for a script in Python, else of npm."""
     npm: dict[str, str] = json.loads((CLIENTS / "npm/package.json").read_text())["dependencies"]
-    if package in npm:
+    if not (CLIENTS / f"python/{script}.py").exists():
         return npm[package]
     lock = (ROOT / "deploy/locks/clients.txt").read_text()
     [version] = re.findall(rf"^{re.escape(package)}==(\S+)", lock, re.MULTILINE)

@@ -8,6 +8,8 @@ import pytest
 from google.protobuf import json_format
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
 
+from ingest.protocols.amplitude import error
+from schemas.errors import RateLimitExceeded
 from tests.ingest.in_memory_collector import NOW, InMemoryCollector
 
 Sent = list[tuple[str, dict[str, Any]]]
@@ -290,6 +292,14 @@ def test_amplitude_names_what_must_not_be_sent_again(collector: InMemoryCollecto
     assert json.loads(no_key[1])["missing_field"] == "api_key"
 
 
+def test_amplitude_clients_wait_when_there_are_too_many_requests() -> None:
+    reply = error(RateLimitExceeded(120, "2026-11-21T10:00:00.000Z", 30), None)
+
+    body = json.loads(reply.body)
+    assert (reply.status, body["code"]) == (429, 429)
+    assert body["throttled_events"] == list(range(1000))  # of those, none is sent again at once
+
+
 MIXPANEL = [
     {
         "event": "$mp_web_page_view",
@@ -362,6 +372,16 @@ def test_mixpanel_events(collector: InMemoryCollector, body: bytes) -> None:
         ),
         ("identities", {"profileId": "u1", "anonymousId": "d1"}),
     ]
+
+
+def test_mixpanel_forms_may_have_base64_as_it_is(collector: InMemoryCollector) -> None:
+    properties = {"token": "x", "distinct_id": "u1", "note": "\u00ff>>>"}
+    data = base64.b64encode(json.dumps([{"event": "Noted", "properties": properties}]).encode())
+    assert b"+" in data
+
+    assert post(collector, "mixpanel", "/track/", b"data=" + data) == (200, "1")
+    noted = {"name": "Noted", "anonymousId": "u1", "profileId": "u1"}
+    assert sent(collector) == [("events", {**noted, "properties": {"note": "\u00ff>>>"}})]
 
 
 def test_mixpanel_shares_the_path_of_our_events(collector: InMemoryCollector) -> None:
