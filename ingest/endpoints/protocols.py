@@ -7,7 +7,7 @@ messages and replies as its own server does. A message is acknowledged or refuse
 import asyncio
 import base64
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 
 from msgspec import Struct
@@ -56,7 +56,6 @@ from schemas.http.error_bodies import encode_json
 from schemas.http.middleware import ERROR_REPLY_KEY
 from schemas.http.openapi import Operation, Parameter, Response
 from schemas.http.unknown_records import MAX_ID_LENGTH
-from schemas.items import Item
 from schemas.kinds import CUSTOM_EVENT, Kind
 from schemas.registry import Snapshot
 from schemas.registry.api_keys import parse_key
@@ -276,19 +275,36 @@ def encode_groups(
         decoded.append((group, accepted))
     registry, encoded = dependencies.registry.snapshot, []
     for group, accepted in decoded:
-        numbers = [n for n in accepted.indexes if group.indexes[n] not in rejected]
-        if not numbers:
+        kept = _without(accepted, {n for n, i in enumerate(group.indexes) if i in rejected})
+        if not kept.items:
             continue
-        items: Sequence[Item] = (
-            [item for item, n in zip(accepted.items, accepted.indexes, strict=True) if n in numbers]
-            if len(numbers) < len(accepted.items)
-            else accepted.items
-        )
-        kept = AcceptedItems(items, join_items([group.texts[n] for n in numbers]), numbers)
-        header = group.header.with_clock_offset(dependencies.clock_offsets, items)
-        indexes = [group.indexes[n] for n in numbers]
-        encoded.append(Encoded(group.kind, encode_request(kept, header, registry), indexes))
+        header = group.header.with_clock_offset(dependencies.clock_offsets, kept.items)
+        try:
+            request = encode_request(kept, header, registry)
+        except NoneAccepted as error:  # by the contract of the website
+            refused: Sequence[RejectedItem] = error.details["rejected"]
+        else:
+            refused = request.rejected
+            taken = kept.indexes if request.indexes is None else request.indexes
+            encoded.append(Encoded(group.kind, request, [group.indexes[n] for n in taken]))
+        rejected.update({group.indexes[one.index]: one.message for one in refused})
     return encoded
+
+
+def _without(accepted: AcceptedItems, refused: Collection[int]) -> AcceptedItems:
+    """The items without those at these indexes."""
+    if not refused:
+        return accepted
+    kept = [
+        (index, item, bytes(raw))
+        for index, item, raw in zip(
+            accepted.indexes, accepted.items, accepted.raw_items(), strict=True
+        )
+        if index not in refused
+    ]
+    return AcceptedItems(
+        [item for _, item, _ in kept], join_items([raw for *_, raw in kept]), [n for n, *_ in kept]
+    )
 
 
 def encode_dropped(

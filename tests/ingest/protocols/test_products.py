@@ -549,3 +549,11 @@ def test_open_telemetry_logs_in_both_encodings(collector: InMemoryCollector) -> 
     assert (binary_reply.status, binary_reply.body) == (200, b"")
     assert binary_reply.headers["content-type"] == "application/x-protobuf"
     assert sent(collector) == [*expected, *expected]
+
+
+def test_a_time_on_a_page_of_several_days_is_cut_to_one(collector: InMemoryCollector) -> None:
+    engagement = {"engagement_time_msec": 200_000_000, "page_location": "https://s.example/"}
+    body = {"client_id": "1.2", "events": [{"name": "user_engagement", "params": engagement}]}
+
+    assert post(collector, "ga4", "/mp/collect?measurement_id=x", body)[0] == 204
+    assert [item["time_on_page"] for _, item in sent(collector)] == [86_400]

@@ -187,3 +187,19 @@ def test_analytics_js_reads_where_to_send(shop: InMemoryCollector) -> None:
 
     destination = json.loads(reply.body)["integrations"]["Segment.io"]
     assert (destination["apiKey"], destination["apiHost"][-3:]) == ("wk1", "/v1")
+
+
+def test_a_contract_that_refuses_leaves_the_other_messages(shop: InMemoryCollector) -> None:
+    shop.set_contract("shop", {"events": {"Buy": {}}}, "refuse")
+    bought, other = ({"type": "track", "event": name, **COMMON} for name in ("Buy", "Sell"))
+    headers = basic("wk1")
+
+    both = shop.post("/v1/batch", {"batch": [other, bought]}, headers=headers)
+    none = shop.post("/v1/batch", {"batch": [other]}, headers=headers)
+
+    assert (both.status, [item["name"] for _, found in sent(shop) for item in found]) == (
+        200,
+        ["Buy"],
+    )
+    assert (none.status, json.loads(none.body)["code"]) == (400, "NO_ITEM_ACCEPTED")
+    assert "event 'Sell' is not in the contract" in json.loads(none.body)["message"]
