@@ -8,7 +8,8 @@ from msgspec import Struct
 from starlette.routing import Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from ingest.dependencies import Claims, CollectorEndpoint, Dependencies, SnapshotSource
+from ingest.decoding.limits import BODY_TIMEOUT_SECONDS, MAX_BODY_BYTES
+from ingest.dependencies import CollectorEndpoint, Dependencies, SnapshotSource
 from ingest.endpoints.collect import collect_endpoint
 from ingest.endpoints.debug import DEBUG_ENDPOINT, error_recorder
 from ingest.endpoints.import_events import IMPORT_ENDPOINT
@@ -29,6 +30,7 @@ from ingest.publishing.recent_requests import RecentRequests
 from ingest.publishing.spooling_producer import SpoolingProducer
 from ingest.publishing.storage_watch import StorageWatch
 from schemas.errors import MethodNotAllowed
+from schemas.http.asgi import read_body
 from schemas.http.client_ip import parse_header_names
 from schemas.http.docs.pages import OPENAPI_PATH, api_pages, openapi_endpoint
 from schemas.http.docs.root_page import ROOT_OPERATION, OtherService, ServiceOverview, root_page
@@ -177,7 +179,7 @@ def create_app(
             if usual is None or endpoint.claims is None:
                 routes[path] = app
             else:
-                routes[path] = claimed(endpoint.claims, app, usual)
+                routes[path] = claimed(endpoint, app, usual)
     routes.update(
         dict.fromkeys(
             HEALTH_PATHS,
@@ -214,11 +216,24 @@ def dispatcher(routes: Mapping[str, ASGIApp], prefixes: Sequence[str]) -> ASGIAp
     return dispatch
 
 
-def claimed(claims: Claims, app: ASGIApp, usual: ASGIApp) -> ASGIApp:
+def claimed(endpoint: CollectorEndpoint, app: ASGIApp, usual: ASGIApp) -> ASGIApp:
     """Routes the requests that an endpoint claims to it, all others to the usual one."""
+    claims, claims_body = endpoint.claims, endpoint.claims_body
 
+    # No coroutine of its own for requests that are not claimed: nearly all are not.
     def dispatch(scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
-        return (app if claims(scope) else usual)(scope, receive, send)
+        if claims is None or not claims(scope):
+            return usual(scope, receive, send)
+        return (app if claims_body is None else by_body)(scope, receive, send)
+
+    async def by_body(scope: Scope, receive: Receive, send: Send) -> None:
+        body = b""
+        if scope["method"] == "POST" and claims_body is not None:
+            body = await read_body(scope, receive, MAX_BODY_BYTES, BODY_TIMEOUT_SECONDS)
+            if not claims_body(body):
+                await usual(scope, receive, send)
+                return
+        await app(scope, receive, send)
 
     return dispatch
 

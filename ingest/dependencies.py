@@ -59,6 +59,8 @@ class CollectorEndpoint(Struct, frozen=True):
     """Further paths."""
     claims: Claims | None = None
     """Which requests are for it, of those to further paths that are another endpoint's."""
+    claims_body: Callable[[bytes], bool] | None = None
+    """Which of these are for it by their body; None: all."""
 
     @property
     def path(self) -> str:

@@ -439,11 +439,12 @@ def endpoint_of(
             ),
             responses=(Response(200, "as the product's own server replies"),),
             errors=COLLECT_ERRORS if isinstance(route, Route) else (RateLimitExceeded,),
-            security=({},),
+            security=({"website": ()}, {"key": ()}, {"bearer": ()}),
         )
         for method in route.methods
     )
-    return CollectorEndpoint(operations, app, protocol.further_paths(route), claims)
+    claims_body = route.claims_body if isinstance(route, Route) else None
+    return CollectorEndpoint(operations, app, protocol.further_paths(route), claims, claims_body)
 
 
 def operation_id(protocol: Protocol, method: str, route: Route | Page) -> str:

@@ -196,6 +196,11 @@ def _profile(change: Any) -> Message:
     return Message([item], from_server=device is None)
 
 
+def is_form(body: bytes) -> bool:
+    """Whether a body is a form: curl calls JSON one too, unless it is told otherwise."""
+    return body.lstrip()[:1] not in (b"{", b"[") and b"data=" in body
+
+
 def is_mixpanel(scope: Scope) -> bool:
     """Our own requests to this path are JSON in a POST; Mixpanel's are forms, or images."""
     if scope["method"] == "GET":
@@ -249,6 +254,7 @@ MIXPANEL = Protocol(
                 reply=reply,
                 error=error,
                 claims=is_mixpanel if path == "/track" else None,
+                claims_body=is_form,
             )
             for path in ("/track", "/track/")
         ),

@@ -160,6 +160,8 @@ class Route(Struct, frozen=True, kw_only=True):
     claims: Callable[[Scope], bool] | None = None
     """For a path that is one of ours too: whether a request is for this product, by its method,
     query string and headers. It is served behind the prefix without that question."""
+    claims_body: Callable[[bytes], bool] | None = None
+    """Whether such a request is for this product, by its body too; None: whatever it is."""
     tells_each: bool = False
     """Whether the reply has the result of each message."""
 

@@ -28,6 +28,8 @@ NOT_RUN = {
     "tidemark scale worker 2": "changes the stack of other tests (tests/chaos)",
     "tidemark demo --visitors N --rate R": "takes long (tests/deploy/demo)",
     "tidemark mcp": "does not end (tests/flow/test_mcp.py)",
+    "tidemark import access.log --website web_… --follow": "does not end",
+    "tidemark import export.zip --website web_…": "needs that file (tests/deploy/importer)",
     "tidemark export": "the name only",
     "tidemark backup verify /mnt/backups": "needs that backup",
     "tidemark restore /mnt/backups --into /srv/tidemark": "needs that backup",

@@ -80,17 +80,20 @@ REPLAY = Records(
     reads=MANAGE,
     writes=MANAGE,
 )
+CHANGES = {"annotations": {"text": "b"}, "aliases": {"product": "segment"}}
+"""Of aliases not the name, which is unique among all websites."""
+ID_NAMES = {"money": "money_property_id", "aliases": "alias_id"}
 SAVED_KINDS = {
     kind: Records(
         path=f"/v1/{kind}",
-        id_name="money_property_id" if kind == "money" else f"{kind[:-1]}_id",
+        id_name=ID_NAMES.get(kind, f"{kind[:-1]}_id"),
         subjects=(f"{kind}_shop", f"{kind}_rival", "nowhere"),
         removed=f"{kind}_rival",
         reads=READ_DATA,
         writes=MANAGE,
         # A share gives the right to read, so that creating and changing one needs it too.
         also=READ_DATA if kind == "shares" else (),
-        change={"text": "b"} if kind == "annotations" else {"name": "b"},
+        change=CHANGES.get(kind, {"name": "b"}),
     )
     for kind in SAVED
 }

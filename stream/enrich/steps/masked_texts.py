@@ -15,7 +15,7 @@ REPEATED_TEXTS = ("path", "referrer", "href", "link_text", *UTM)
 ERROR_TEXTS = ("message", "filename", "stack")
 
 
-@enrichment_step(reads=columns("message", "filename", "stack", *UTM))
+@enrichment_step(reads=columns(*ERROR_TEXTS, *UTM))
 def put_masked_texts(rows: RowBatch, lookups: Lookups) -> None:  # noqa: ARG001
     """Error texts, paths, URLs and campaigns: e-mail addresses, tokens and card numbers masked."""
     is_masked = rows.per_envelope(attrgetter("mask_texts"))
@@ -25,9 +25,11 @@ def put_masked_texts(rows: RowBatch, lookups: Lookups) -> None:  # noqa: ARG001
             if name not in rows.columns or not rows.has_column(name):
                 continue
             column = rows.columns[name]
+            texts = column
             if replaced := replacements(column, function):
-                texts = mapped(partial(replaced_text, replaced), column)
-                rows.columns[name] = texts if flags is None else chosen(texts, column, flags)
+                masked_texts = mapped(partial(replaced_text, replaced), column)
+                texts = masked_texts if flags is None else chosen(masked_texts, column, flags)
+            rows.columns[name] = texts
 
 
 def replacements(column: Column, function: Callable[[str], str]) -> dict[str, str]:

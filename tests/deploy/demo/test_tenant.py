@@ -27,6 +27,7 @@ def test_the_demo_has_saved_records(tmp_path: Path) -> None:
         "money": 1,
         "shares": 0,
         "funnels": 1,
+        "aliases": 0,
     }
 
 

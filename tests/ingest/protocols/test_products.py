@@ -391,11 +391,14 @@ def test_mixpanel_shares_the_path_of_our_events(collector: InMemoryCollector) ->
 
     theirs = collector.post("/track", f"data={data}".encode(), headers=form)
     image = collector.get(f"/track?data={data}")
-    ours = collector.post("/track?website_id=shop", {"name": "Buy"})
+    ours = [
+        collector.post("/track?website_id=shop", b'{"name": "Buy"}', headers=headers)
+        for headers in ({}, form)  # curl's `-d` says that it sends a form
+    ]
 
     assert [reply.body for reply in (theirs, image)] == [b"1", b"1"]
-    assert json.loads(ours.body)["type"] == "custom_event"
-    assert [item["name"] for _, item in sent(collector)] == ["Buy", "Buy", "Buy"]
+    assert [json.loads(reply.body)["type"] for reply in ours] == ["custom_event", "custom_event"]
+    assert [item["name"] for _, item in sent(collector)] == ["Buy"] * 4
 
 
 def test_mixpanel_profiles(collector: InMemoryCollector) -> None:

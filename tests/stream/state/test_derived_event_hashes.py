@@ -22,7 +22,7 @@ ITEMS: dict[str, dict[str, object]] = {
     "engagement": {"path": "/", "activeTime": 1.5},
     "identity": {"profileId": "p1"},
 }
-DEDUPLICATED = [kind for kind in KINDS if kind.table.column("event_hash")]
+DEDUPLICATED = [kind for kind in KINDS if kind.path and kind.table.column("event_hash")]
 
 
 def sent(kind: Kind, *ids: str | None, **envelope: object) -> Envelope:
