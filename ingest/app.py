@@ -259,7 +259,12 @@ def collector_api(endpoints: Sequence[CollectorEndpoint] = ENDPOINTS) -> ApiDesc
         description="Accepts events, web vitals and errors from trackers and servers. "
         "Every response has X-RateLimit headers.",
         operations=(
-            *(operation for endpoint in endpoints for operation in endpoint.operations),
+            *(
+                operation
+                for endpoint in endpoints
+                if endpoint.documented
+                for operation in endpoint.operations
+            ),
             *SCRIPT_OPERATIONS,
             *HEALTH_OPERATIONS,
             ROOT_OPERATION,

@@ -57,6 +57,8 @@ class CollectorEndpoint(Struct, frozen=True):
     app: Callable[[Dependencies], ASGIApp]
     also: tuple[str, ...] = ()
     """Further paths."""
+    documented: bool = True
+    """Whether the OpenAPI document has it; other products describe their routes themselves."""
     claims: Claims | None = None
     """Which requests are for it, of those to further paths that are another endpoint's."""
     claims_body: Callable[[bytes], bool] | None = None

@@ -430,7 +430,7 @@ def endpoint_of(
             method=method,
             path=protocol.path_of(route),
             operation_id=operation_id(protocol, method, route),
-            tag="Other products' trackers",
+            tag=protocol.title,
             summary=route.summary,
             parameters=(
                 (Parameter(route.variable, "as in the alias", required=True, location="path"),)
@@ -444,7 +444,9 @@ def endpoint_of(
         for method in route.methods
     )
     claims_body = route.claims_body if isinstance(route, Route) else None
-    return CollectorEndpoint(operations, app, protocol.further_paths(route), claims, claims_body)
+    return CollectorEndpoint(
+        operations, app, protocol.further_paths(route), False, claims, claims_body
+    )
 
 
 def operation_id(protocol: Protocol, method: str, route: Route | Page) -> str:

@@ -97,6 +97,7 @@ def test_workers_without_room_on_their_disk_store_everything_once_there_is(
     no_bytes, all_bytes = (0, resource.RLIM_INFINITY), (resource.RLIM_INFINITY,) * 2
     with LoadSender(stack.collect_url, tenant.website.id) as load:
         load.wait_for(150)
+        eventually(lambda: {"worker-1", "worker-2"} <= stack.pids().keys())
         pids = {name: stack.pids()[name] for name in ("worker-1", "worker-2")}
         for pid in pids.values():
             resource.prlimit(pid, resource.RLIMIT_FSIZE, no_bytes)

@@ -23,7 +23,15 @@ from query.resources.saved_types import SAVED_TYPES, SavedType, convert_body, ne
 from schemas.errors import ApiError, MethodNotAllowed
 from schemas.http.openapi import PROTOCOL_ERRORS, Operation, openapi_document
 from schemas.receipts import RECEIPT_FORMAT, Receipt
-from schemas.registry import Import, RegistryStore, SavedRecord, Selector, Snapshot, validation
+from schemas.registry import (
+    Alias,
+    Import,
+    RegistryStore,
+    SavedRecord,
+    Selector,
+    Snapshot,
+    validation,
+)
 from schemas.runtime.clock import now_ms
 from tests.flow.narrowed_openapi import narrow_document
 from tests.flow.tenant import Tenant
@@ -173,7 +181,8 @@ def _saved_record(store: RegistryStore, caller: Tenant, saved: SavedType) -> Sav
     found = store.list(saved.record, website_id=caller.website.id, limit=1)
     if found:
         return found[0]
-    body = convert_body(saved.bodies.new, saved.example)
+    unique = {"name": caller.website.id} if saved.record is Alias else {}
+    body = convert_body(saved.bodies.new, {**saved.example, **unique})
     return store.create(new_record(saved.record, caller.website, body, now_ms()))
 
 
