@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from schemas.runtime.files import read_regular, write_atomically
+from schemas.runtime.files import matching_files, read_regular, write_atomically
 
 ACKNOWLEDGED_FOLDER = "acknowledged"
 HOUR_MS = 3_600_000
@@ -46,7 +46,7 @@ def write_hour(
 def read_hours(folder: Path) -> CountsByHour:
     """Sums over all processes; files that cannot be read are ignored."""
     hours: dict[int, dict[tuple[str, str], int]] = {}
-    for path in sorted(folder.glob("*/*.json")):
+    for path in matching_files(folder, "*/*.json"):
         try:
             lines = msgspec.json.decode(read_regular(path), type=list[AcknowledgedCount])
             counts = hours.setdefault(_parse_hour(path.parent.name), {})

@@ -6,6 +6,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from ingest.publishing.disk_floor import default_floor
+from schemas.runtime.files import matching_files
 from schemas.runtime.settings import Settings
 
 MEGABYTE = 1_048_576
@@ -37,7 +38,7 @@ def to_mb(size: int) -> float:
 def folder_mb(folder: Path) -> float:
     """Size of all files of a folder; 0 without it."""
     size = 0
-    for path in folder.rglob("*"):
+    for path in matching_files(folder, "**"):
         with suppress(FileNotFoundError):  # removed meanwhile
             size += path.stat().st_size if path.is_file() else 0
     return to_mb(size)

@@ -29,6 +29,7 @@ from ingest.publishing.spool_file import (
     with_idempotency_key,
 )
 from schemas.runtime.clock import Clock
+from schemas.runtime.files import matching_files
 from schemas.runtime.settings import Settings
 from schemas.spool_deliveries import (
     SPOOL_FOLDER,
@@ -370,7 +371,7 @@ class Spool:
     def _remove_old_refused_files(self) -> None:
         """Delete files with requests set aside that are older than requests may wait."""
         oldest = time.time() - self._limit_ms / 1000
-        for path in self._root.glob(f"*.*/*{REFUSED_SUFFIX}"):
+        for path in matching_files(self._root, f"*.*/*{REFUSED_SUFFIX}"):
             with suppress(FileNotFoundError):  # another collector was first
                 if path.stat().st_mtime >= oldest:
                     continue
@@ -410,7 +411,7 @@ class Spool:
 def has_spooled_requests(data: Path) -> bool:
     """Whether a process has left requests, also one with other settings."""
     folder = data / SPOOL_FOLDER
-    return any(any(folder.glob(f"*.*/*{suffix}")) for suffix in (SUFFIX, REFUSED_SUFFIX))
+    return any(matching_files(folder, f"*.*/*{suffix}") for suffix in (SUFFIX, REFUSED_SUFFIX))
 
 
 def try_lock(folder: Path) -> int | None:

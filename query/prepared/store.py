@@ -35,6 +35,7 @@ from query.prepared.rollup_tables import (
     VISITS,
     RollupTable,
 )
+from schemas.runtime.files import matching_files
 from schemas.tables import EVENTS, Table
 from schemas.tables import VITALS as STORED_VITALS
 from schemas.tables.derived_table import source_key
@@ -248,7 +249,7 @@ class RollupStore:
     def _files(self) -> list[tuple[float, int, Path]]:
         """When each file was used, its size and its path."""
         found = []
-        for path in self._folder.glob("*/*"):
+        for path in matching_files(self._folder, "*/*"):
             try:
                 status = path.lstat()
             except OSError:

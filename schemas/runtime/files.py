@@ -3,6 +3,7 @@
 import errno
 import os
 import stat
+from glob import glob
 from pathlib import Path
 
 
@@ -27,6 +28,15 @@ def read_regular(path: Path) -> bytes:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             raise OSError(errno.EINVAL, "not a regular file", str(path))
         return file.read()
+
+
+def matching_files(root: Path, pattern: str) -> list[Path]:
+    """What matches a pattern, sorted, without the folders that another process deletes meanwhile.
+
+    `Path.glob` raises then, before Python 3.13.
+    """
+    names = glob(pattern, root_dir=root, recursive=True, include_hidden=True)  # noqa: PTH207
+    return sorted(root / name for name in names)
 
 
 def fsync(path: Path) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from schemas.runtime.files import matching_files
 from schemas.spool_deliveries import DELIVERED_FOLDER, SPOOL_FOLDER
 from tests.chaos.faults import hit, settle, stack_with_short_sessions
 from tests.chaos.recorded_load import LoadSender, duplicate_positions, query_lake
@@ -44,7 +45,7 @@ def frozen_kafka(stack: Installation) -> Iterator[None]:
 
 
 def spool_files(stack: Installation) -> list[Path]:
-    return list((stack.data / SPOOL_FOLDER).glob("*.*/*.spool"))
+    return matching_files(stack.data / SPOOL_FOLDER, "*.*/*.spool")
 
 
 def accepted(tenant: Tenant) -> tuple[str, str]:

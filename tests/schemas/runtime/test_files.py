@@ -1,11 +1,13 @@
 """A file is replaced atomically, also on a full disk, and only regular ones are read."""
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from schemas.runtime.files import read_regular, write_atomically
+from schemas.runtime.files import matching_files, read_regular, write_atomically
 from schemas.runtime.heartbeat import Heartbeat, read_heartbeats, write_heartbeat
 from tests.accidents import full_disk
 
@@ -44,3 +46,23 @@ def test_a_pipe_among_heartbeats_holds_nothing_up(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "evil.json")
 
     assert [beat.process for beat in read_heartbeats(tmp_path)] == ["keeper"]
+
+
+def test_files_of_folders_that_another_process_deletes_are_listed_without_error(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "kept.1").mkdir()
+    (tmp_path / "kept.1" / "a.spool").touch()
+    script = (
+        "import os, sys\n"
+        "while True:\n"
+        "    for i in range(50): os.mkdir(f'{sys.argv[1]}/gone.{i}')\n"
+        "    for i in range(50): os.rmdir(f'{sys.argv[1]}/gone.{i}')\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", script, str(tmp_path)]) as other:
+        try:
+            listings = [matching_files(tmp_path, "*.*/*.spool") for _ in range(300)]
+        finally:
+            other.kill()
+
+    assert listings == [[tmp_path / "kept.1" / "a.spool"]] * 300
