@@ -1,6 +1,6 @@
 """Hypothesis profiles: the same examples every time, or more and random ones in a long run.
 
-`make test` tries three tenths of the examples of a property, `make test-long` all (profile `full`);
+`make test` tries a fifth of the examples of a property, `make test-long` all (profile `full`);
 `pytest tests/oracle --hypothesis-profile=long` is a long run of others.
 """
 
@@ -21,7 +21,7 @@ def try_examples(examples: int) -> settings:
     """The settings of a property: so many examples in the profile `full`, fewer usually."""
     chosen = settings.default or settings()
     longer = chosen.max_examples >= LONG
-    part = 3 / 10 if chosen.max_examples < FULL else chosen.max_examples // FULL
+    part = 1 / 5 if chosen.max_examples < FULL else chosen.max_examples // FULL
     return settings(
         max_examples=max(1, int(examples * part)),
         derandomize=not longer,

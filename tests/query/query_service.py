@@ -98,6 +98,7 @@ def start_service(
     **settings: Any,
 ) -> InProcessService:
     """A service over a new registry and an empty lake."""
+    settings.setdefault("query_seconds", 120)  # a busy machine is no fault of the service
     options = Settings(data_dir=str(root), query_memory_mb=256, query_threads=1, **settings)
     if "registry" in settings:
         migrate(options.registry_url)

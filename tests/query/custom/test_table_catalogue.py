@@ -48,12 +48,14 @@ def test_whatever_is_listed_can_be_asked(service: InProcessService) -> None:
     service.holds(a_view("/"), an_error(), a_click())
 
     for table in service.ask("GET", "/v1/query/tables", key=None).json["tables"]:
-        for column in table["columns"]:
-            selects = [
-                {"field": column["name"], "aggregate": aggregate}
-                for aggregate in column["aggregates"]
-            ]
-            assert rows(service, *selects, table=table["name"]), column
+        selects = [
+            {"field": column["name"], "aggregate": aggregate}
+            for column in table["columns"]
+            for aggregate in column["aggregates"]
+        ]
+        for first in range(0, len(selects), 20):
+            some = selects[first : first + 20]
+            assert rows(service, *some, table=table["name"]), some
 
 
 def test_types_are_listed_with_what_they_take(service: InProcessService) -> None:

@@ -127,6 +127,7 @@ def test_larger_files_of_today_are_summed_up_once(
     assert {*map(str, read)} == {"[1, 1, 2]"}
 
 
+@pytest.mark.long
 def test_keys_in_memory_are_short_whatever_range_is_asked_for(service: InProcessService) -> None:
     """Clients that name seconds ask for another range each time: no key may have all data files."""
     times = [f"2026-11-{day:02d}T12:{minute}:00Z" for day in range(1, 29) for minute in (10, 40)]

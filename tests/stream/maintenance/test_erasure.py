@@ -397,7 +397,7 @@ def test_a_dry_run_counts_rows_and_removes_none(config: Settings) -> None:
     assert len(events(config)) == 8
 
 
-@pytest.mark.parametrize("lake", ["disk", "object store"])
+@pytest.mark.parametrize("lake", ["disk", pytest.param("object store", marks=pytest.mark.long)])
 def test_no_file_has_the_value_when_the_erasure_is_done(
     lake: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from schemas.kinds import KINDS, lake_tables
 from schemas.tables import EVENTS, LEDGER
 from stream.recovery.ledger_balance import check_balance
@@ -13,6 +15,7 @@ from tests.stream.builders import settings
 from tests.stream.storage.partitions import BATCHES, fill
 
 
+@pytest.mark.long
 def test_the_balance_needs_few_requests_for_an_entry_and_a_file(
     tmp_path: Path, counter: RequestCounter
 ) -> None:
@@ -33,6 +36,7 @@ def test_the_balance_needs_few_requests_for_an_entry_and_a_file(
     assert {method for method, _ in counter.requests} <= {"GET", "HEAD"}
 
 
+@pytest.mark.long
 def test_the_registry_check_reads_the_ledger_once(tmp_path: Path, counter: RequestCounter) -> None:
     config = settings(tmp_path, lake=f"s3://{BUCKET}/tables")
     fill(config)
