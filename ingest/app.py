@@ -20,6 +20,7 @@ from ingest.endpoints.robots import ROBOTS_ENDPOINT
 from ingest.endpoints.scripts import SCRIPT_OPERATIONS, script_routes
 from ingest.links.redirect import LINKS_ENDPOINT
 from ingest.peers.messages import Peers
+from ingest.protocols.protocol import Claim
 from ingest.publishing.acknowledged_counts import AcknowledgedCounter
 from ingest.publishing.anonymous_id import AnonymousIds, DailySalts
 from ingest.publishing.click_queue import ClickQueue
@@ -170,16 +171,16 @@ def create_app(
         counts["spooledRequests"] = lambda: spool.spool.requests
         counts["spooledBytes"] = lambda: spool.spool.bytes
     middleware.on_error = error_recorder(
-        dependencies, {endpoint.path for endpoint in COLLECT_ENDPOINTS}
+        dependencies, {path for endpoint in COLLECT_ENDPOINTS for path in endpoint.paths}
     )
     for endpoint in endpoints:
         app = endpoint.app(dependencies)
         for path in endpoint.paths:
             usual = routes.get(path)
-            if usual is None or endpoint.claims is None:
+            if usual is None or endpoint.claim is None:
                 routes[path] = app
             else:
-                routes[path] = claimed(endpoint, app, usual)
+                routes[path] = claimed(endpoint.claim, app, usual)
     routes.update(
         dict.fromkeys(
             HEALTH_PATHS,
@@ -216,24 +217,23 @@ def dispatcher(routes: Mapping[str, ASGIApp], prefixes: Sequence[str]) -> ASGIAp
     return dispatch
 
 
-def claimed(endpoint: CollectorEndpoint, app: ASGIApp, usual: ASGIApp) -> ASGIApp:
-    """Routes the requests that an endpoint claims to it, all others to the usual one."""
-    claims, claims_body = endpoint.claims, endpoint.claims_body
+def claimed(claim: Claim, app: ASGIApp, usual: ASGIApp) -> ASGIApp:
+    """Routes the claimed requests to an application, all others to the usual one."""
+    by_head, by_body = claim.by_head, claim.by_body
 
-    # No coroutine of its own for requests that are not claimed: nearly all are not.
+    # No coroutine for requests that are not claimed: nearly all are not.
     def dispatch(scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
-        if claims is None or not claims(scope):
+        if not by_head(scope):
             return usual(scope, receive, send)
-        return (app if claims_body is None else by_body)(scope, receive, send)
+        if by_body is None or scope["method"] != "POST":
+            return app(scope, receive, send)
+        return dispatch_by_body(by_body, scope, receive, send)
 
-    async def by_body(scope: Scope, receive: Receive, send: Send) -> None:
-        body = b""
-        if scope["method"] == "POST" and claims_body is not None:
-            body = await read_body(scope, receive, MAX_BODY_BYTES, BODY_TIMEOUT_SECONDS)
-            if not claims_body(body):
-                await usual(scope, receive, send)
-                return
-        await app(scope, receive, send)
+    async def dispatch_by_body(
+        claims_body: Callable[[bytes], bool], scope: Scope, receive: Receive, send: Send
+    ) -> None:
+        body = await read_body(scope, receive, MAX_BODY_BYTES, BODY_TIMEOUT_SECONDS)
+        await (app if claims_body(body) else usual)(scope, receive, send)
 
     return dispatch
 
@@ -259,12 +259,7 @@ def collector_api(endpoints: Sequence[CollectorEndpoint] = ENDPOINTS) -> ApiDesc
         description="Accepts events, web vitals and errors from trackers and servers. "
         "Every response has X-RateLimit headers.",
         operations=(
-            *(
-                operation
-                for endpoint in endpoints
-                if endpoint.documented
-                for operation in endpoint.operations
-            ),
+            *(operation for endpoint in endpoints for operation in endpoint.operations),
             *SCRIPT_OPERATIONS,
             *HEALTH_OPERATIONS,
             ROOT_OPERATION,

@@ -4,9 +4,10 @@ from collections.abc import Callable, Collection
 from typing import Protocol
 
 from msgspec import Struct
-from starlette.types import ASGIApp, Scope
+from starlette.types import ASGIApp
 
 from ingest.peers.messages import Peers
+from ingest.protocols.protocol import Claim
 from ingest.publishing.anonymous_id import AnonymousIds
 from ingest.publishing.click_queue import ClickQueue
 from ingest.publishing.clock_offsets import ClockOffsets
@@ -46,35 +47,27 @@ class Dependencies(Struct, frozen=True):
     peers: Peers
 
 
-Claims = Callable[[Scope], bool]
-"""Whether a request is for an endpoint, by its method, query string and headers."""
-
-
 class CollectorEndpoint(Struct, frozen=True):
-    """A route: the operations with its path and OpenAPI description, and its ASGI application."""
+    """A route: its paths with their OpenAPI description, and its ASGI application."""
 
     operations: tuple[Operation, ...]
+    """All with the same path; none for the routes of other products, who describe them."""
     app: Callable[[Dependencies], ASGIApp]
-    also: tuple[str, ...] = ()
-    """Further paths."""
-    documented: bool = True
-    """Whether the OpenAPI document has it; other products describe their routes themselves."""
-    claims: Claims | None = None
-    """Which requests are for it, of those to further paths that are another endpoint's."""
-    claims_body: Callable[[bytes], bool] | None = None
-    """Which of these are for it by their body; None: all."""
-
-    @property
-    def path(self) -> str:
-        """The path, up to its first variable; the endpoint then serves every path below."""
-        return self.operations[0].path.partition("{")[0]
+    undocumented_paths: tuple[str, ...] = ()
+    """Paths that the OpenAPI document does not have."""
+    claim: Claim | None = None
+    """Which requests it is sent, of those to a path that is another endpoint's too."""
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """All its paths, up to their variable."""
-        return (self.path, *(path.partition("{")[0] for path in self.also))
+        """All paths, up to their variable; the endpoint then serves every path below."""
+        return tuple(path.partition("{")[0] for path in self._declared_paths)
 
     @property
     def serves_paths_below(self) -> bool:
-        """Whether its path has a variable."""
-        return self.path != self.operations[0].path
+        """Whether its paths have a variable."""
+        return any("{" in path for path in self._declared_paths)
+
+    @property
+    def _declared_paths(self) -> tuple[str, ...]:
+        return (*(one.path for one in self.operations[:1]), *self.undocumented_paths)

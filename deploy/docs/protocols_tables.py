@@ -15,8 +15,8 @@ CLIENTS = ROOT / "tests/clients"
 def routes() -> Iterator[tuple[str, str, str]]:
     """Product, paths that store, and paths that are only answered."""
     for protocol in PROTOCOLS:
-        stored = [f"`{protocol.path_of(route)}`" for route in protocol.routes]
-        answered = [f"`{protocol.path_of(page)}`" for page in protocol.pages]
+        stored = [f"`{protocol.paths(route)[0]}`" for route in protocol.routes]
+        answered = [f"`{protocol.paths(page)[0]}`" for page in protocol.pages]
         yield f"{protocol.title} (`{protocol.product}`)", " ".join(stored), " ".join(answered)
 
 

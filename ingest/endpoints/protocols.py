@@ -6,8 +6,7 @@ messages and replies as its own server does. A message is acknowledged or refuse
 
 import asyncio
 import base64
-import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 
 from msgspec import Struct
@@ -22,7 +21,6 @@ from ingest.decoding.limits import MAX_BODY_BYTES, MAX_ITEMS
 from ingest.decoding.request_head import RequestHead, read_link_head
 from ingest.dependencies import CollectorEndpoint, Dependencies
 from ingest.endpoints.debug import record_rejects
-from ingest.endpoints.responses import COLLECT_ERRORS
 from ingest.protocols.all_protocols import PROTOCOLS
 from ingest.protocols.protocol import (
     Messages,
@@ -47,14 +45,12 @@ from schemas.errors import (
     MethodNotAllowed,
     NoneAccepted,
     OutcomeUnknown,
-    RateLimitExceeded,
     Unauthorized,
 )
 from schemas.http.asgi import headers_by_name, send_body
 from schemas.http.client_ip import truncate_ip
 from schemas.http.error_bodies import encode_json
 from schemas.http.middleware import ERROR_REPLY_KEY
-from schemas.http.openapi import Operation, Parameter, Response
 from schemas.http.unknown_records import MAX_ID_LENGTH
 from schemas.kinds import CUSTOM_EVENT, Kind
 from schemas.registry import Snapshot
@@ -92,14 +88,14 @@ class Encoded(Struct, frozen=True):
 
 
 def protocol_endpoint(protocol: Protocol, route: Route, dependencies: Dependencies) -> ASGIApp:
-    """The endpoint of a route."""
+    """The application of a route."""
     middleware = dependencies.middleware
 
     async def endpoint(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["method"] not in route.methods:
             raise MethodNotAllowed(", ".join(route.methods))
         scope[ERROR_REPLY_KEY] = lambda error: sendable(route.error(error, None))
-        head = own_key_only(read_link_head(scope))
+        head = without_foreign_key(read_link_head(scope))
         network, now = middleware.client_network(scope), dependencies.clock()
         sender = authenticate(replace(head, website_id=None), dependencies.registry.snapshot, now)
         ticket = await middleware.admission.admit(scope, sender.holder if sender else None, network)
@@ -107,27 +103,25 @@ def protocol_endpoint(protocol: Protocol, route: Route, dependencies: Dependenci
         scope[ERROR_REPLY_KEY] = lambda error: sendable(route.error(error, request))
         messages = route.read(request)
         senders = await find_senders(protocol, head, messages, dependencies, now)
-        ticket.holder = next(iter(senders.values())).holder
+        first_sender = next(iter(senders.values()))
+        ticket.holder = first_sender.holder
         rejected = {i: one.invalid for i, one in enumerate(messages.messages) if one.invalid}
         groups = group_items(messages, senders, head, network, now, dependencies)
         encoded = encode_groups(groups, dependencies, rejected)
-        header = EnvelopeHeader(
-            next(iter(senders.values())), head, network, now, dependencies.anonymous_ids
-        )
+        header = EnvelopeHeader(first_sender, head, network, now, dependencies.anonymous_ids)
         encoded += encode_dropped(messages, senders, header)
         count = sum(one.request.count for one in encoded)
         await ticket.charge(len(request.body) or len(scope["query_string"]), count, len(rejected))
         failed = await publish(encoded, dependencies)
         require_outcome(route, messages, rejected, failed)
-        subject_id = next(iter(senders.values())).subject_id
-        record_refused(dependencies, subject_id, route.path, messages, rejected)
+        record_refused(dependencies, first_sender.subject_id, route.path, messages, rejected)
         outcome = Outcome(request, messages, rejected, failed)
         await send_body(send, *sendable(route.reply(outcome)))
 
     return endpoint
 
 
-def own_key_only(head: RequestHead) -> RequestHead:
+def without_foreign_key(head: RequestHead) -> RequestHead:
     """The head without a key that is another product's, such as a token in `Authorization`."""
     return head if head.key is None or parse_key(head.key) else replace(head, key=None)
 
@@ -178,7 +172,7 @@ async def find_senders(
     unknown = [
         alias
         for alias in aliases.values()
-        if alias and len(alias) <= MAX_ID_LENGTH and not _knows(registry, protocol, alias)
+        if alias and len(alias) <= MAX_ID_LENGTH and not _is_registered(alias, protocol, registry)
     ]
     if unknown:
         await dependencies.registry.newer_than(registry, unknown)
@@ -189,7 +183,7 @@ async def find_senders(
     }
 
 
-def _knows(registry: Snapshot, protocol: Protocol, alias: str) -> bool:
+def _is_registered(alias: str, protocol: Protocol, registry: Snapshot) -> bool:
     if key := parse_key(alias):
         return key[0] in registry.keys
     return (protocol.product, alias) in registry.aliases or alias in registry.websites
@@ -224,7 +218,7 @@ def group_items(
     now_ms: int,
     dependencies: Dependencies,
 ) -> list[Group]:
-    """The items by kind, website, and the visitor's browser where a server names it."""
+    """Items grouped by kind, website, and the visitor's browser where a server names it."""
     groups: list[Group] = []
     newest: dict[tuple[object, ...], Group] = {}
     for index, message in enumerate(messages.messages):
@@ -249,9 +243,9 @@ def group_items(
 
 
 def header_of_visitor(header: EnvelopeHeader, user_agent: str, address: str) -> EnvelopeHeader:
-    """The header with the visitor's browser and network, as far as they are known.
+    """The header with the visitor's browser and network in place of the sending server's.
 
-    Those of the server that sends for it are left out.
+    Empty where the message does not name them.
     """
     return replace(
         header,
@@ -264,9 +258,9 @@ def header_of_visitor(header: EnvelopeHeader, user_agent: str, address: str) -> 
 def encode_groups(
     groups: Sequence[Group], dependencies: Dependencies, rejected: dict[int, str]
 ) -> list[Encoded]:
-    """Encode the valid items; adds why the messages of others are refused.
+    """Encode the items of valid messages; adds the reason of each refusal to `rejected`.
 
-    A message with an item that is invalid is refused as a whole.
+    A message with an invalid item is refused as a whole.
     """
     decoded: list[tuple[Group, AcceptedItems]] = []
     for group in groups:
@@ -275,27 +269,27 @@ def encode_groups(
         decoded.append((group, accepted))
     registry, encoded = dependencies.registry.snapshot, []
     for group, accepted in decoded:
-        kept = _without(accepted, {n for n, i in enumerate(group.indexes) if i in rejected})
-        if not kept.items:
+        valid = _without(accepted, {n for n, i in enumerate(group.indexes) if i in rejected})
+        if not valid.items:
             continue
-        header = group.header.with_clock_offset(dependencies.clock_offsets, kept.items)
+        header = group.header.with_clock_offset(dependencies.clock_offsets, valid.items)
         try:
-            request = encode_request(kept, header, registry)
+            request = encode_request(valid, header, registry)
         except NoneAccepted as error:  # by the contract of the website
             refused: Sequence[RejectedItem] = error.details["rejected"]
         else:
             refused = request.rejected
-            taken = kept.indexes if request.indexes is None else request.indexes
-            encoded.append(Encoded(group.kind, request, [group.indexes[n] for n in taken]))
+            positions = valid.indexes if request.indexes is None else request.indexes
+            encoded.append(Encoded(group.kind, request, [group.indexes[n] for n in positions]))
         rejected.update({group.indexes[one.index]: one.message for one in refused})
     return encoded
 
 
 def _without(accepted: AcceptedItems, refused: Collection[int]) -> AcceptedItems:
-    """The items without those at these indexes."""
+    """The accepted items, without the ones at the refused indexes."""
     if not refused:
         return accepted
-    kept = [
+    rows = [
         (index, item, bytes(raw))
         for index, item, raw in zip(
             accepted.indexes, accepted.items, accepted.raw_items(), strict=True
@@ -303,14 +297,14 @@ def _without(accepted: AcceptedItems, refused: Collection[int]) -> AcceptedItems
         if index not in refused
     ]
     return AcceptedItems(
-        [item for _, item, _ in kept], join_items([raw for *_, raw in kept]), [n for n, *_ in kept]
+        [item for _, item, _ in rows], join_items([raw for *_, raw in rows]), [n for n, *_ in rows]
     )
 
 
 def encode_dropped(
     messages: Messages, senders: Mapping[str | None, Sender], header: EnvelopeHeader
 ) -> list[Encoded]:
-    """Encode counts of what has no place here, which the ledger keeps by name."""
+    """Encode the counts of dropped messages by name, for the ledger."""
     dropped: dict[tuple[str | None, str], list[int]] = {}
     for index, message in enumerate(messages.messages):
         if message.dropped:
@@ -333,7 +327,7 @@ def encode_dropped(
 
 
 def decode(group: Group) -> tuple[AcceptedItems, Sequence[RejectedItem]]:
-    """The valid items of a group, and the others; indexes are within the group."""
+    """Accepted and rejected items of a group; indexes are within the group."""
     decoder = DECODERS[group.kind.name]
     try:
         accepted = decoder.decode(join_items(group.texts))
@@ -343,7 +337,7 @@ def decode(group: Group) -> tuple[AcceptedItems, Sequence[RejectedItem]]:
 
 
 async def publish(encoded: Sequence[Encoded], dependencies: Dependencies) -> dict[int, ApiError]:
-    """Publish all concurrently; the errors of the messages that Kafka did not acknowledge."""
+    """Publish concurrently; the error of each message that Kafka did not acknowledge."""
     receipt_key = dependencies.registry.snapshot.receipt_key
     outcomes = await asyncio.gather(
         *(
@@ -367,11 +361,11 @@ def require_outcome(
     rejected: Mapping[int, str],
     failed: Mapping[int, ApiError],
 ) -> None:
-    """Raise the error of a request whose reply cannot tell each result.
+    """Raise the error of a request whose reply has one result for all messages.
 
-    With messages that Kafka did not take: all are sent again, and those with ids are stored once.
+    Where Kafka did not take some, the client sends all again; items with ids are stored once.
     """
-    if route.tells_each:
+    if route.replies_each:
         return
     if failed:
         raise max(failed.values(), key=lambda error: isinstance(error, OutcomeUnknown))
@@ -388,7 +382,7 @@ def record_refused(
     messages: Messages,
     rejected: Mapping[int, str],
 ) -> None:
-    """Show in /debug what was refused, and what was dropped because it has no place."""
+    """Record refused and dropped messages for /debug."""
     dropped = [
         RejectedItem(i, "DROPPED", f"'{one.dropped}' has no place here and is not stored")
         for i, one in enumerate(messages.messages)
@@ -399,7 +393,7 @@ def record_refused(
 
 
 def page_endpoint(protocol: Protocol, page: Page, dependencies: Dependencies) -> ASGIApp:
-    """The endpoint of a page; it counts against the client network."""
+    """The application of a page, whose requests count against the client network."""
 
     async def endpoint(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["method"] not in page.methods:
@@ -417,56 +411,21 @@ def sendable(reply: Reply) -> tuple[int, str, bytes]:
     return reply.status, reply.media_type, reply.body
 
 
-def endpoint_of(
-    protocol: Protocol, route: Route | Page, app: Callable[[Dependencies], ASGIApp]
-) -> CollectorEndpoint:
-    """The endpoint at its own path, and at the same behind the prefix of the product.
-
-    Documented is the path that is no other endpoint's.
-    """
-    claims = route.claims if isinstance(route, Route) else None
-    operations = tuple(
-        Operation(
-            method=method,
-            path=protocol.path_of(route),
-            operation_id=operation_id(protocol, method, route),
-            tag=protocol.title,
-            summary=route.summary,
-            parameters=(
-                (Parameter(route.variable, "as in the alias", required=True, location="path"),)
-                if isinstance(route, Page) and route.variable
-                else ()
-            ),
-            responses=(Response(200, "as the product's own server replies"),),
-            errors=COLLECT_ERRORS if isinstance(route, Route) else (RateLimitExceeded,),
-            security=({"website": ()}, {"key": ()}, {"bearer": ()}),
-        )
-        for method in route.methods
-    )
-    claims_body = route.claims_body if isinstance(route, Route) else None
-    return CollectorEndpoint(
-        operations, app, protocol.further_paths(route), False, claims, claims_body
-    )
-
-
-def operation_id(protocol: Protocol, method: str, route: Route | Page) -> str:
-    """`segmentPostV1Batch`."""
-    words = re.findall(
-        r"[a-zA-Z0-9]+", f"{route.path}Slash" if route.path[-1] == "/" else route.path
-    )
-    return "".join([protocol.product, method.capitalize(), *(w[:1].upper() + w[1:] for w in words)])
-
-
 PROTOCOL_ENDPOINTS: tuple[CollectorEndpoint, ...] = tuple(
     endpoint
     for protocol in PROTOCOLS
     for endpoint in (
         *(
-            endpoint_of(protocol, route, partial(protocol_endpoint, protocol, route))
+            CollectorEndpoint(
+                (),
+                partial(protocol_endpoint, protocol, route),
+                protocol.paths(route),
+                route.claim,
+            )
             for route in protocol.routes
         ),
         *(
-            endpoint_of(protocol, page, partial(page_endpoint, protocol, page))
+            CollectorEndpoint((), partial(page_endpoint, protocol, page), protocol.paths(page))
             for page in protocol.pages
         ),
     )

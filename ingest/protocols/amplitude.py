@@ -21,15 +21,18 @@ from ingest.protocols.protocol import (
     event,
     identity,
     json_reply,
-    member,
     number,
+    object_of,
     page_exit,
     page_view,
     read_json,
+    read_list,
     text,
 )
-from schemas.errors import ApiError, Malformed, NoneAccepted, PayloadTooLarge, RateLimitExceeded
+from schemas.errors import ApiError, NoneAccepted, PayloadTooLarge, RateLimitExceeded
 
+PATHS = ("/2/httpapi", "/amplitude/batch")
+"""`/batch` without the prefix is ours, and the bodies alone differ."""
 PAGE = "[Amplitude] "
 """How the properties of the page begin that the browser client adds."""
 DROPPED = {"$groupidentify": "group", "[Amplitude] Session Replay Captured": "session_replay"}
@@ -46,9 +49,7 @@ EMPTY = "EMPTY"
 def read_events(request: TrackerRequest) -> Messages:
     """`{"api_key", "events": [...], "client_upload_time"?}`."""
     body = read_json(request.body)
-    events = member(body, "events")
-    if not isinstance(events, list) or not events:
-        raise Malformed("'events' must be an array with at least one event")
+    events = read_list(body, "events")
     uploaded = body.get("client_upload_time")
     return Messages(
         text(body.get("api_key"), 255),
@@ -90,7 +91,7 @@ def _items(name: str, sent: Mapping[str, Any], uploaded: object) -> list[Tracked
     traits = _traits(sent.get("user_properties"))
     if name == "$identify":
         return [identity(user, traits, **common)] if user else []
-    properties = _object(sent.get("event_properties"))
+    properties = object_of(sent.get("event_properties"))
     url = properties.get(f"{PAGE}Page URL") or properties.get(f"{PAGE}Page Location")
     fields: dict[str, Any] = {
         **common,
@@ -105,14 +106,14 @@ def _items(name: str, sent: Mapping[str, Any], uploaded: object) -> list[Tracked
         return [page_view(**fields)]
     if name == f"{PAGE}Page Exited":
         return [page_exit(None, **fields)]
-    own = {key: value for key, value in properties.items() if not key.startswith(PAGE)}
+    given = {key: value for key, value in properties.items() if not key.startswith(PAGE)}
     for member_name in ("price", "quantity", "revenue", "productId", "currency"):
         if sent.get(member_name) is not None:
-            own[member_name] = sent[member_name]
+            given[member_name] = sent[member_name]
     if name == "revenue_amount":
-        own |= {key[1:]: own.pop(key) for key in list(own) if key.startswith("$")}
-        own = {**_revenue(own), **own}
-    named = event(name.removeprefix(PAGE) or name, **fields, properties=own or None)
+        given |= {key[1:]: given.pop(key) for key in list(given) if key.startswith("$")}
+        given = {**_revenue(given), **given}
+    named = event(name.removeprefix(PAGE) or name, **fields, properties=given or None)
     return [named, identity(user, traits, **without_id(common))] if user and traits else [named]
 
 
@@ -129,14 +130,10 @@ def without_id(fields: Mapping[str, object]) -> dict[str, object]:
 
 def _traits(user_properties: object) -> dict[str, object] | None:
     """Traits, with the operations `$set` and `$setOnce` carried out; others change no value."""
-    given = _object(user_properties)
+    given = object_of(user_properties)
     traits = {key: value for key, value in given.items() if not key.startswith("$")}
-    traits = {**_object(given.get("$setOnce")), **_object(given.get("$set")), **traits}
+    traits = {**object_of(given.get("$setOnce")), **object_of(given.get("$set")), **traits}
     return {key: value for key, value in traits.items() if value not in (EMPTY, "-", None)} or None
-
-
-def _object(value: object) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
 
 
 def reply(outcome: Outcome) -> Reply:
@@ -186,19 +183,8 @@ AMPLITUDE = Protocol(
     product="amplitude",
     title="Amplitude",
     setting="serverUrl: '{url}/2/httpapi' (servers: server_url), apiKey '{id}'",
-    routes=(
-        *(
-            Route(
-                path=path,
-                summary="Amplitude: events of the HTTP API",
-                example=EXAMPLE,
-                read=read_events,
-                reply=reply,
-                error=error,
-                # `/batch` is ours, and nothing but the body tells them apart: with the prefix.
-                claims=(lambda _scope: False) if path == "/batch" else None,
-            )
-            for path in ("/2/httpapi", "/batch")
-        ),
+    routes=tuple(
+        Route(path=path, example=EXAMPLE, read=read_events, reply=reply, error=error)
+        for path in PATHS
     ),
 )

@@ -11,6 +11,7 @@ import msgspec
 
 from ingest.protocols.protocol import (
     EXAMPLE_ALIAS,
+    NO_CONTENT,
     Example,
     Message,
     Messages,
@@ -86,7 +87,7 @@ def _message(sent: Any) -> Message:
 
 def reply(_outcome: Outcome) -> Reply:
     """204: any 2xx is success."""
-    return Reply(b"", 204)
+    return NO_CONTENT
 
 
 CLOUDEVENTS = Protocol(
@@ -96,7 +97,6 @@ CLOUDEVENTS = Protocol(
     routes=(
         Route(
             path="/cloudevents",
-            summary="CloudEvents: binary, structured or batched",
             example=Example(
                 {
                     "specversion": "1.0",

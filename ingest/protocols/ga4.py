@@ -24,6 +24,7 @@ from ingest.protocols.protocol import (
     json_reply,
     member,
     number,
+    object_of,
     our_error,
     page_exit,
     page_view,
@@ -62,8 +63,7 @@ def read_measurements(request: TrackerRequest) -> Messages:
 
 
 def _measured(sent: Any, client: str, user: str | None, micros: float | None) -> Message:
-    params = member(sent, "params")
-    params = params if isinstance(params, dict) else {}
+    params = object_of(member(sent, "params"))
     micros = number(member(sent, "timestamp_micros")) or micros
     session = text(params.get("session_id"), 50)
     return _message(
@@ -160,31 +160,23 @@ def error(error: ApiError, request: TrackerRequest | None) -> Reply:
 
 
 def validated(outcome: Outcome) -> Reply:
-    """What the debug endpoint says: one message for each event that was refused."""
-    return json_reply(
-        {
-            "validationMessages": [
-                {
-                    "fieldPath": f"events[{index}]",
-                    "description": message,
-                    "validationCode": "VALUE_INVALID",
-                }
-                for index, message in sorted(outcome.rejected.items())
-            ]
-        }
+    """The reply of the debug endpoint: one message for each refused event."""
+    return _validation(
+        {f"events[{index}]": message for index, message in sorted(outcome.rejected.items())}
     )
 
 
 def validation_error(error: ApiError, _request: TrackerRequest | None) -> Reply:
-    """A request of the debug endpoint that is refused as a whole."""
+    """The reply of the debug endpoint to a request that is refused as a whole."""
+    return _validation({"": error.message})
+
+
+def _validation(messages: Mapping[str, str]) -> Reply:
     return json_reply(
         {
             "validationMessages": [
-                {
-                    "fieldPath": "",
-                    "description": error.message,
-                    "validationCode": "VALUE_INVALID",
-                }
+                {"fieldPath": path, "description": message, "validationCode": "VALUE_INVALID"}
+                for path, message in messages.items()
             ]
         }
     )
@@ -221,7 +213,6 @@ GA4 = Protocol(
     routes=(
         Route(
             path="/mp/collect",
-            summary="Google Analytics: events of the Measurement Protocol",
             example=MEASUREMENT,
             read=read_measurements,
             reply=reply,
@@ -229,7 +220,6 @@ GA4 = Protocol(
         ),
         Route(
             path="/debug/mp/collect",
-            summary="Google Analytics: the same, and what is wrong with them",
             example=MEASUREMENT,
             read=read_measurements,
             reply=validated,
@@ -238,7 +228,6 @@ GA4 = Protocol(
         Route(
             path="/g/collect",
             methods=("GET", "POST"),
-            summary="Google Analytics: hits of gtag.js",
             example=Example(query=HIT),
             read=read_hits,
             reply=reply,

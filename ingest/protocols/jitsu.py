@@ -32,9 +32,9 @@ def reads_one(message_type: str) -> Callable[[TrackerRequest], Messages]:
 
 
 def write_key(request: TrackerRequest) -> str | None:
-    """The id of the write key `id:secret`; the body has it with asterisks only."""
-    sent = request.headers.get(WRITE_KEY_HEADER, b"").decode("latin-1")
-    return sent.partition(":")[0] or None
+    """The id of the write key `id:secret` in the header; that of the body is masked."""
+    header = request.headers.get(WRITE_KEY_HEADER, b"").decode("latin-1")
+    return header.partition(":")[0] or None
 
 
 def reply(_outcome: Outcome) -> Reply:
@@ -49,7 +49,6 @@ JITSU = Protocol(
     routes=tuple(
         Route(
             path=f"{prefix}/{message_type}",
-            summary=f"Jitsu: one {message_type} message",
             example=Example(
                 segment.EXAMPLES[message_type],
                 headers={WRITE_KEY_HEADER.decode(): f"{EXAMPLE_ALIAS}:secret"},

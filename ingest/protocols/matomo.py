@@ -21,16 +21,17 @@ from ingest.protocols.protocol import (
     error_report,
     event,
     json_reply,
-    member,
     number,
     page_exit,
     page_view,
     pixel_reply,
+    position,
     read_form,
     read_json,
+    read_list,
     text,
 )
-from schemas.errors import ApiError, Malformed
+from schemas.errors import ApiError
 from schemas.http.error_bodies import collect_error
 
 PATHS = ("/matomo.php", "/piwik.php")
@@ -58,10 +59,7 @@ def read_hits(request: TrackerRequest) -> Messages:
 
 
 def _bulk(body: Any, request: TrackerRequest) -> Messages:
-    requests = member(body, "requests")
-    if not isinstance(requests, list) or not requests:
-        raise Malformed("'requests' must be an array with at least one request")
-    hits = [_bulk_hit(one) for one in requests]
+    hits = [_bulk_hit(one) for one in read_list(body, "requests", "request")]
     messages = [
         Message(invalid="A request must be a query string or an object")
         if hit is None
@@ -131,8 +129,8 @@ def _items(hit: Mapping[str, str], common: dict[str, Any]) -> list[TrackedItem]:
     if href := hit.get("download"):
         return [event("download", href=text(href, 65_536), **common)]
     if search := hit.get("search"):
-        found = number(hit.get("search_count"))
-        properties = {"query": search, "category": hit.get("search_cat"), "results": found}
+        results = number(hit.get("search_count"))
+        properties = {"query": search, "category": hit.get("search_cat"), "results": results}
         return [event("search", **common, properties=_present(properties))]
     if "idgoal" in hit:
         return [_conversion(hit, common)]
@@ -148,15 +146,14 @@ def _items(hit: Mapping[str, str], common: dict[str, Any]) -> list[TrackedItem]:
 
 def _crash(message: str, hit: Mapping[str, str], common: dict[str, Any]) -> TrackedItem:
     fields = {n: common[n] for n in ("anonymousId", "timestamp", "path")}
-    line, column = number(hit.get("cra_rl")), number(hit.get("cra_rc"))
     return error_report(
         text(message, 2048),
         **fields,
         errorType=text(hit.get("cra_tp"), 128),
         stack=text(hit.get("cra_st"), 16_384),
         filename=text(hit.get("cra_ru"), 65_536),
-        lineno=None if line is None else int(line),
-        colno=None if column is None else int(column),
+        lineno=position(hit.get("cra_rl")),
+        colno=position(hit.get("cra_rc")),
     )
 
 
@@ -193,9 +190,9 @@ PAGE_TIMES = {
 def _page_times(hit: Mapping[str, str]) -> dict[str, int]:
     times: dict[str, int] = {}
     for name, phases in PAGE_TIMES.items():
-        found = [number(hit.get(phase)) for phase in phases]
-        if None not in found:
-            times[name] = min(60_000, max(0, round(sum(one for one in found if one is not None))))
+        parts = [number(hit.get(phase)) for phase in phases]
+        if None not in parts:
+            times[name] = min(60_000, max(0, round(sum(one for one in parts if one is not None))))
     return times
 
 
@@ -229,7 +226,6 @@ MATOMO = Protocol(
         Route(
             path=path,
             methods=("GET", "POST"),
-            summary="Matomo: a hit, or several in one request",
             example=EXAMPLE,
             read=read_hits,
             reply=reply,

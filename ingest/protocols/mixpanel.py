@@ -10,6 +10,7 @@ from starlette.types import Scope
 
 from ingest.protocols.protocol import (
     EXAMPLE_ALIAS,
+    Claim,
     Example,
     Message,
     Messages,
@@ -24,10 +25,10 @@ from ingest.protocols.protocol import (
     json_reply,
     member,
     number,
+    object_of,
     page_view,
-    read_base64,
     read_form,
-    read_json,
+    read_json_or_form,
     size_text,
     text,
     text_reply,
@@ -41,19 +42,9 @@ DROPPED = {
     "$experiment_started": "feature_flag",
 }
 DEVICE = "$device:"
-"""How the `distinct_id` of a visitor begins that has not been identified."""
-CONTEXT = frozenset(
-    (
-        "token",
-        "time",
-        "distinct_id",
-        "mp_lib",
-        "$lib_version",
-        "$mp_api_endpoint",
-        "mp_country_code",
-    )
-)
-"""Properties that say nothing about the event."""
+"""Prefix of the `distinct_id` of an anonymous visitor."""
+CONTEXT = frozenset(("token", "time", "distinct_id", "mp_lib", "mp_country_code"))
+"""Properties of the client and the visitor, not of the event."""
 SERVER_LIBRARIES = ("node", "python", "php", "ruby", "java", "go", "jdk")
 """Values of `mp_lib` of its libraries for servers; batches of Node's have none."""
 PROFILE_OPERATIONS = ("$set", "$set_once")
@@ -61,7 +52,7 @@ PROFILE_OPERATIONS = ("$set", "$set_once")
 
 def read_track(request: TrackerRequest) -> Messages:
     """An event or an array of events: JSON, or `data=` of a form or query string."""
-    data = _data(request)
+    data = read_json_or_form(request)
     events = data if isinstance(data, list) else [data]
     if not events:
         raise Malformed("There must be at least one event")
@@ -73,26 +64,12 @@ def read_track(request: TrackerRequest) -> Messages:
 
 def read_profiles(request: TrackerRequest) -> Messages:
     """Changes of profiles: traits of `$set` and `$set_once`."""
-    data = _data(request)
+    data = read_json_or_form(request)
     changes = data if isinstance(data, list) else [data]
     if not changes:
         raise Malformed("There must be at least one change of a profile")
     alias = next((t for t in (text(member(one, "$token"), 255) for one in changes) if t), None)
     return Messages(alias, [_profile(one) for one in changes], _is_verbose(request))
-
-
-def _data(request: TrackerRequest) -> Any:
-    """The JSON of a body, or of the parameter `data`, which may be base64."""
-    body = request.body.strip()
-    if body[:1] in (b"[", b"{"):
-        return read_json(body)
-    data = read_form(body).get("data") or request.query.get("data")
-    if not data:
-        raise Malformed("'data' is required")
-    if data.lstrip()[:1] in ("[", "{"):
-        # A form has UTF-8, which was read as Latin-1.
-        return read_json(data.encode("utf-8", "replace"))
-    return read_json(read_base64(data))
 
 
 def _is_verbose(request: TrackerRequest) -> bool:
@@ -101,8 +78,7 @@ def _is_verbose(request: TrackerRequest) -> bool:
 
 
 def _message(sent: Any) -> Message:
-    properties = member(sent, "properties")
-    properties = properties if isinstance(properties, dict) else {}
+    properties = object_of(member(sent, "properties"))
     name = text(member(sent, "event"), 256)
     if name is None:
         return Message(invalid="'event' is required")
@@ -150,12 +126,12 @@ def _item(name: str, properties: Mapping[str, Any]) -> TrackedItem:
     }
     if name == PAGE_VIEW:
         return page_view(**fields)
-    own = {
+    given = {
         key: value
         for key, value in properties.items()
         if key not in CONTEXT and not key.startswith(("$", "utm_", "current_"))
     }
-    return event(name, **fields, properties=own or None)
+    return event(name, **fields, properties=given or None)
 
 
 def _user(distinct: str | None, properties: Mapping[str, Any]) -> str | None:
@@ -166,8 +142,8 @@ def _user(distinct: str | None, properties: Mapping[str, Any]) -> str | None:
 
 
 def _visitor(distinct: object) -> str | None:
-    found = text(distinct, 256)
-    return found and (found.removeprefix(DEVICE) or None)
+    visitor = text(distinct, 256)
+    return visitor and (visitor.removeprefix(DEVICE) or None)
 
 
 def _milliseconds(time: object) -> int | None:
@@ -184,8 +160,7 @@ def _profile(change: Any) -> Message:
         return Message(invalid="'$distinct_id' is required")
     traits: dict[str, Any] = {}
     for operation in reversed(PROFILE_OPERATIONS):
-        given = member(change, operation)
-        traits |= given if isinstance(given, dict) else {}
+        traits |= object_of(member(change, operation))
     if not traits:
         return Message(dropped="profile_operation")
     if user.startswith(DEVICE):  # a visitor without a profile
@@ -248,13 +223,11 @@ MIXPANEL = Protocol(
             Route(
                 path=path,
                 methods=("GET", "POST"),
-                summary="Mixpanel: events",
                 example=TRACK_EXAMPLE,
                 read=read_track,
                 reply=reply,
                 error=error,
-                claims=is_mixpanel if path == "/track" else None,
-                claims_body=is_form,
+                claim=Claim(is_mixpanel, is_form) if path == "/track" else None,
             )
             for path in ("/track", "/track/")
         ),
@@ -262,7 +235,6 @@ MIXPANEL = Protocol(
             Route(
                 path=path,
                 methods=("GET", "POST"),
-                summary="Mixpanel: profiles",
                 example=PROFILE_EXAMPLE,
                 read=read_profiles,
                 reply=reply,

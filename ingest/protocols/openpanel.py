@@ -11,6 +11,7 @@ from starlette.types import Scope
 
 from ingest.protocols.protocol import (
     EXAMPLE_ALIAS,
+    Claim,
     Example,
     Message,
     Messages,
@@ -23,9 +24,9 @@ from ingest.protocols.protocol import (
     event,
     identity,
     json_reply,
-    member,
+    object_of,
     page_view,
-    read_json,
+    read_object,
     text,
 )
 from schemas.errors import Malformed
@@ -33,18 +34,17 @@ from schemas.http.asgi import headers_by_name
 
 CLIENT_ID, SDK_NAME = b"openpanel-client-id", b"openpanel-sdk-name"
 TYPES = ("track", "identify", "alias", "increment", "decrement", "group", "assign_group", "replay")
-OWN_PROPERTIES = {"__path": "path", "__title": "title", "__referrer": "referrer"}
+CLIENT_PROPERTIES = {"__path": "path", "__title": "title", "__referrer": "referrer"}
 """Properties that OpenPanel's clients add, with our names."""
 
 
 def read_message(request: TrackerRequest) -> Messages:
     """`{"type", "payload"}`."""
-    body = read_json(request.body)
-    if member(body, "type") not in TYPES:
+    body = read_object(request.body, "message")
+    if body.get("type") not in TYPES:
         raise Malformed(f"'type' must be one of {', '.join(TYPES)}")
     alias = request.headers.get(CLIENT_ID, b"").decode("latin-1") or None
-    payload = body.get("payload")
-    message = _message(body["type"], payload if isinstance(payload, dict) else {})
+    message = _message(body["type"], object_of(body.get("payload")))
     is_server = request.headers.get(SDK_NAME) == b"node"
     return Messages(alias, [structs.replace(message, from_server=is_server)])
 
@@ -59,23 +59,20 @@ def _message(message_type: str, payload: Mapping[str, Any]) -> Message:
     if message_type == "identify":
         if profile_id is None:
             return Message(invalid="'payload.profileId' is required in a message of type identify")
-        given = payload.get("properties")
         names = ("firstName", "lastName", "email", "avatar")
         traits = {name: payload[name] for name in names if payload.get(name) is not None}
-        traits |= given if isinstance(given, dict) else {}
+        traits |= object_of(payload.get("properties"))
         return Message([identity(profile_id, traits or None)])
     if message_type == "alias" and profile_id is not None:
-        other = text(payload.get("alias"), 256)
-        return Message([identity(profile_id, anonymousId=other)])
+        return Message([identity(profile_id, anonymousId=text(payload.get("alias"), 256))])
     return Message(dropped=message_type)
 
 
 def _tracked(name: str, profile_id: str | None, payload: Mapping[str, Any]) -> TrackedItem:
-    given = payload.get("properties")
-    properties = dict(given) if isinstance(given, dict) else {}
+    properties = dict(object_of(payload.get("properties")))
     fields: dict[str, Any] = {
         ours: text(properties.pop(theirs, None), 65_536 if ours != "title" else 512)
-        for theirs, ours in OWN_PROPERTIES.items()
+        for theirs, ours in CLIENT_PROPERTIES.items()
     }
     if (revenue := properties.pop("__revenue", None)) is not None:
         properties["revenue"] = revenue
@@ -106,7 +103,6 @@ OPENPANEL = Protocol(
     routes=(
         Route(
             path="/track",
-            summary="OpenPanel: one message",
             example=Example(
                 {
                     "type": "track",
@@ -116,7 +112,7 @@ OPENPANEL = Protocol(
             ),
             read=read_message,
             reply=reply,
-            claims=is_openpanel,
+            claim=Claim(is_openpanel),
         ),
     ),
 )

@@ -106,11 +106,11 @@ def _value(value: object, depth: int = 0) -> Any:
         if name in ("stringValue", "boolValue"):
             return one
         if name in ("intValue", "doubleValue"):
-            found = number(one)
-            return int(found) if found is not None and name == "intValue" else found
+            parsed = number(one)
+            return int(parsed) if parsed is not None and name == "intValue" else parsed
         if name == "arrayValue":
             values = member(one, "values")
-            return [_value(each, depth + 1) for each in values] if isinstance(values, list) else []
+            return [_value(v, depth + 1) for v in values] if isinstance(values, list) else []
         if name == "kvlistValue":
             pairs = member(one, "values")
             return {
@@ -194,7 +194,6 @@ OTLP = Protocol(
     routes=(
         Route(
             path="/v1/logs",
-            summary="OpenTelemetry: log records, as protobuf or JSON",
             example=Example(
                 {
                     "resourceLogs": [

@@ -20,9 +20,11 @@ from ingest.protocols.protocol import (
     json_reply,
     member,
     number,
+    object_of,
     page_exit,
     page_view,
     read_json,
+    read_object,
     text,
     text_reply,
 )
@@ -43,9 +45,7 @@ SHORT_NAMES = {
 
 def read_event(request: TrackerRequest) -> Messages:
     """The event, once for each of its domains."""
-    body = read_json(request.body)
-    if not isinstance(body, dict):
-        raise Malformed("The body must be one event: a JSON object")
+    body = read_object(request.body, "event")
     sent = {SHORT_NAMES.get(str(name), str(name)): value for name, value in body.items()}
     domains = (text(sent.get("domain"), 4096) or "").split(",")
     message = read_message(sent)
@@ -103,7 +103,7 @@ def properties(sent: dict[str, Any]) -> dict[str, Any] | None:
             props = read_json(props.encode())
         except Malformed:
             props = None
-    props = props if isinstance(props, dict) else {}
+    props = object_of(props)
     amount = number(member(sent.get("revenue"), "amount"))
     if amount is not None:
         currency = text(member(sent.get("revenue"), "currency"), 64)
@@ -128,7 +128,6 @@ PLAUSIBLE = Protocol(
     routes=(
         Route(
             path="/api/event",
-            summary="Plausible: one event",
             example=Example({"n": "pageview", "u": "https://shop.example/", "d": EXAMPLE_ALIAS}),
             read=read_event,
             reply=reply,

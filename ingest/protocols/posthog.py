@@ -3,11 +3,11 @@
 https://posthog.com/docs/api/capture
 """
 
-import base64
 import json
 from collections.abc import Callable, Mapping
 from typing import Any
-from urllib.parse import parse_qs
+
+from msgspec import Struct
 
 from ingest.protocols.protocol import (
     EXAMPLE_ALIAS,
@@ -27,9 +27,13 @@ from ingest.protocols.protocol import (
     json_reply,
     member,
     number,
+    object_of,
     page_exit,
     page_view,
+    position,
     read_json,
+    read_json_or_form,
+    read_list,
     size_text,
     text,
     web_vital,
@@ -44,7 +48,7 @@ DROPPED_EVENTS = {
     "$performance_event": "performance event",
     "$opt_in": "opt-in",
 }
-"""Events without a place here, with the name under which they are counted."""
+"""Events that are dropped, with the name under which the ledger counts them."""
 SURVEY_PREFIX = "survey "
 VITALS = ("LCP", "CLS", "FCP", "INP")
 SERVER_LIBRARIES = (
@@ -64,7 +68,7 @@ LIBRARY_PROPERTIES = frozenset(
 
 def read_events(request: TrackerRequest) -> Messages:
     """One event, an array of them, or `{"api_key", "batch": [...], "sent_at"?}`."""
-    body = read_json(request.body if request.body[:1] in b"{[" else form_data(request.body))
+    body = read_json_or_form(request)
     batch = member(body, "batch")
     events = body if isinstance(body, list) else [body] if batch is None else batch
     if not isinstance(events, list) or not events or not isinstance(body, dict | list):
@@ -78,20 +82,11 @@ def read_events(request: TrackerRequest) -> Messages:
 
 
 def refuse_history(body: Any) -> None:
-    """Malformed for history, whose times would become those of a week ago."""
+    """Malformed for history: the route would move its times to one week ago."""
     if member(body, "historical_migration") is True:
         raise Malformed(
             "'historical_migration' is not supported: `tidemark import` reads an export of PostHog"
         )
-
-
-def form_data(body: bytes) -> bytes:
-    """JSON of a form `data=`, in base64 as beacons have it."""
-    try:
-        [data, *_] = parse_qs(body.decode(), max_num_fields=10).get("data", [""])
-        return base64.b64decode(data.replace(" ", "+")) if data[:1] not in "{[" else data.encode()
-    except ValueError:
-        raise Malformed("The body must be JSON, or a form with JSON in 'data'") from None
 
 
 def token(value: Any) -> str | None:
@@ -104,9 +99,7 @@ def read_events_v1(request: TrackerRequest) -> Messages:
     """`{"created_at", "batch": [...]}`, with the token in `Authorization: Bearer`."""
     body = read_json(request.body)
     refuse_history(body)
-    batch = member(body, "batch")
-    if not isinstance(batch, list) or not batch:
-        raise Malformed("'batch' must be an array with at least one event")
+    batch = read_list(body, "batch")
     scheme, _, key = request.headers.get(b"authorization", b"").decode("latin-1").partition(" ")
     sent_at = request.headers.get(b"posthog-request-timestamp", b"").decode("latin-1") or None
     messages = [read_event(as_v0(one, request), sent_at, request) for one in batch]
@@ -114,53 +107,89 @@ def read_events_v1(request: TrackerRequest) -> Messages:
     return Messages(key.strip() or None if scheme.lower() == "bearer" else None, messages, uuids)
 
 
-def as_v0(sent: Any, request: TrackerRequest) -> Any:
+def as_v0(event: Any, request: TrackerRequest) -> Any:
     """An event of capture v1 with its facts among the properties, as older libraries send them."""
-    if not isinstance(sent, dict):
-        return sent
+    if not isinstance(event, dict):
+        return event
     library = request.headers.get(b"posthog-sdk-info", b"").decode("latin-1").partition("/")[0]
     properties = {
         "$lib": library,
-        "$session_id": sent.get("session_id"),
-        "$process_person_profile": member(sent, "options", "process_person_profile"),
+        "$session_id": event.get("session_id"),
+        "$process_person_profile": member(event, "options", "process_person_profile"),
     }
-    return {**sent, "properties": {**properties, **_object(sent.get("properties"))}}
+    return {**event, "properties": {**properties, **object_of(event.get("properties"))}}
 
 
-def read_event(sent: Any, sent_at: object, request: TrackerRequest) -> Message:
+Fields = dict[str, object]
+
+
+class PostHogEvent(Struct, frozen=True):
+    """One event of PostHog's, with the fields of all items that it becomes."""
+
+    name: str
+    members: Mapping[str, Any]
+    properties: Mapping[str, Any]
+    common: Fields
+
+    @property
+    def distinct_id(self) -> object:
+        """The id of the visitor or person."""
+        return self.members.get("distinct_id") or self.properties.get("distinct_id")
+
+    @property
+    def from_server(self) -> bool:
+        """Whether a library for servers sent it."""
+        library = text(self.properties.get("$lib"), 64) or ""
+        return library in SERVER_LIBRARIES or self.properties.get("$is_server") is True
+
+    @property
+    def profile_id(self) -> str | None:
+        """The id of the person; `distinct_id` of a server is one unless it says otherwise."""
+        identified = (
+            self.properties.get("$is_identified") is True
+            or self.name in IDENTIFYING_EVENTS
+            or (self.from_server and self.properties.get("$process_person_profile") is not False)
+        )
+        return text(
+            self.properties.get("$user_id") or (self.distinct_id if identified else None), 128
+        )
+
+
+def read_event(event: Any, sent_at: object, request: TrackerRequest) -> Message:
     """What one event becomes."""
-    if not isinstance(sent, dict):
+    if not isinstance(event, dict):
         return Message(invalid="An event must be a JSON object")
-    name, properties = text(sent.get("event"), 256), _object(sent.get("properties"))
+    name, properties = text(event.get("event"), 256), object_of(event.get("properties"))
     if name is None:
         return Message(invalid="'event' is required")
     if dropped := DROPPED_EVENTS.get(name, "survey" if name.startswith(SURVEY_PREFIX) else ""):
         return Message(dropped=dropped)
-    common = common_fields(sent, properties, sent_at, request)
-    items = EVENT_ITEMS.get(name, custom_event)(name, sent, properties, common)
+    common = common_fields(event, properties, sent_at, request)
+    read = PostHogEvent(name, event, properties, common)
+    items = EVENT_ITEMS.get(name, custom_event)(read)
     if not items:
         return Message(dropped=f"{name} without content")
     return Message(
         items,
         user_agent=text(properties.get("$raw_user_agent"), 512) or "",
         address=text(properties.get("$ip"), 64) or "",
-        from_server=from_server(properties),
+        from_server=read.from_server,
     )
 
 
-Fields = dict[str, object]
-
-
 def common_fields(
-    sent: Mapping[str, Any], properties: Mapping[str, Any], sent_at: object, request: TrackerRequest
+    event: Mapping[str, Any],
+    properties: Mapping[str, Any],
+    sent_at: object,
+    request: TrackerRequest,
 ) -> Fields:
     """Fields of all items."""
-    timestamp, offset = sent.get("timestamp"), number(sent.get("offset"))
+    timestamp, offset = event.get("timestamp"), number(event.get("offset"))
     if timestamp is None and offset is not None:
         timestamp, sent_at = max(0, round(request.received_ms - offset)), None
-    distinct_id = text(sent.get("distinct_id") or properties.get("distinct_id"), 256)
+    distinct_id = text(event.get("distinct_id") or properties.get("distinct_id"), 256)
     return {
-        "eventId": text(sent.get("uuid"), 512),
+        "eventId": text(event.get("uuid"), 512),
         "anonymousId": text(properties.get("$device_id"), 256) or distinct_id,
         "sessionId": text(properties.get("$session_id"), 256),
         "timestamp": timestamp if isinstance(timestamp, str | int | float) else None,
@@ -168,38 +197,24 @@ def common_fields(
     }
 
 
-def from_server(properties: Mapping[str, Any]) -> bool:
-    """Whether a library for servers sent it."""
-    library = text(properties.get("$lib"), 64) or ""
-    return library in SERVER_LIBRARIES or properties.get("$is_server") is True
-
-
-def profile_id(sent: Mapping[str, Any], properties: Mapping[str, Any]) -> str | None:
-    """The id of the person; servers name persons only, unless they say otherwise."""
-    identified = properties.get("$is_identified") is True or (
-        from_server(properties) and properties.get("$process_person_profile") is not False
-    )
-    distinct_id = sent.get("distinct_id") or properties.get("distinct_id")
-    return text(properties.get("$user_id") or (distinct_id if identified else None), 128)
-
-
 def page_fields(properties: Mapping[str, Any]) -> Fields:
-    """Fields of events that happen on a page."""
+    """Fields of everything that happens on a page."""
     return {
         "path": text(properties.get("$current_url"), 65_536),
-        "title": text(properties.get("title"), 512),
         "timezone": text(properties.get("$timezone"), 64),
     }
 
 
-def event_fields(sent: Mapping[str, Any], properties: Mapping[str, Any], common: Fields) -> Fields:
+def event_fields(read: PostHogEvent) -> Fields:
     """Fields of events and page views."""
+    properties = read.properties
     referrer = text(properties.get("$referrer"), 65_536)
     return {
-        **common,
+        **read.common,
         **page_fields(properties),
-        "properties": own_properties(properties),
-        "profileId": profile_id(sent, properties),
+        "title": text(properties.get("title"), 512),
+        "properties": application_properties(properties),
+        "profileId": read.profile_id,
         "referrer": None if referrer == "$direct" else referrer,
         "source": text(properties.get("$lib"), 64),
         "language": text(properties.get("$browser_language"), 64),
@@ -213,11 +228,11 @@ def event_fields(sent: Mapping[str, Any], properties: Mapping[str, Any], common:
     }
 
 
-def own_properties(sent: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Properties that the application sends; None without any."""
+def application_properties(properties: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Properties that the application sends, without the library's; None without any."""
     return {
         name: value
-        for name, value in sent.items()
+        for name, value in properties.items()
         if value is not None
         and not name.startswith(("$", "utm_"))
         and name not in LIBRARY_PROPERTIES
@@ -227,27 +242,22 @@ def own_properties(sent: Mapping[str, Any]) -> dict[str, Any] | None:
 CAMPAIGN_PROPERTIES = ("utm_source", "utm_medium", "utm_campaign", "utm_term", "utm_content")
 
 
-def custom_event(
-    name: str, sent: Mapping[str, Any], properties: Mapping[str, Any], common: Fields
-) -> list[TrackedItem]:
+def custom_event(read: PostHogEvent) -> list[TrackedItem]:
     """An event, and the traits that it sets."""
-    item = event(name, **event_fields(sent, properties, common))
-    return [item, *traits_of(sent, properties, common)]
+    return [event(read.name, **event_fields(read)), *traits_of(read)]
 
 
-def page_viewed(
-    name: str, sent: Mapping[str, Any], properties: Mapping[str, Any], common: Fields
-) -> list[TrackedItem]:
+def page_viewed(read: PostHogEvent) -> list[TrackedItem]:
     """A page view, or the view of a screen."""
-    fields = event_fields(sent, properties, common)
-    screen = text(properties.get("$screen_name"), 512) if name == "$screen" else None
+    fields, properties = event_fields(read), read.properties
+    screen = text(properties.get("$screen_name"), 512) if read.name == "$screen" else None
     if screen:
         fields = {**fields, "path": fields["path"] or f"/{screen.lstrip('/')}", "title": screen}
-    items = [page_view(**fields), *traits_of(sent, properties, common)]
+    items = [page_view(**fields), *traits_of(read)]
     previous = text(properties.get("$prev_pageview_pathname"), 2048)
     if previous and properties.get("$prev_pageview_duration") is not None:
-        # Within a single-page application the next page view says it, and there is no $pageleave.
-        event_id = common["eventId"] and f"{common['eventId']}-exit"
+        # Within a single-page application the next page view has it, and there is no $pageleave.
+        event_id = fields["eventId"] and f"{fields['eventId']}-exit"
         left = {**fields, "path": origin_of(fields["path"]) + previous, "title": None}
         items.append(page_end(properties, {**left, "eventId": event_id}))
     return items
@@ -259,11 +269,9 @@ def origin_of(url: object) -> str:
     return "/".join(parts[:3]) if len(parts) >= 3 and parts[1] == "" else ""
 
 
-def page_left(
-    _name: str, sent: Mapping[str, Any], properties: Mapping[str, Any], common: Fields
-) -> list[TrackedItem]:
+def page_left(read: PostHogEvent) -> list[TrackedItem]:
     """The end of a page view."""
-    return [page_end(properties, event_fields(sent, properties, common))]
+    return [page_end(read.properties, event_fields(read))]
 
 
 def page_end(properties: Mapping[str, Any], fields: Fields) -> TrackedItem:
@@ -276,50 +284,39 @@ def page_end(properties: Mapping[str, Any], fields: Fields) -> TrackedItem:
     )
 
 
-def identified(
-    _name: str, sent: Mapping[str, Any], properties: Mapping[str, Any], common: Fields
-) -> list[TrackedItem]:
-    """A visitor that became known, and its traits."""
-    return traits_of(sent, {**properties, "$is_identified": True}, common, even_without=True)
-
-
-def traits_of(
-    sent: Mapping[str, Any],
-    properties: Mapping[str, Any],
-    common: Fields,
-    even_without: bool = False,
-) -> list[TrackedItem]:
-    """The identity with the traits that an event sets; nothing for unknown persons."""
-    traits = own_properties(
+def traits_of(read: PostHogEvent) -> list[TrackedItem]:
+    """The identity of a person with the traits that an event sets; without any, only of `$identify`
+    and `$set`."""
+    traits = application_properties(
         {
-            **_object(sent.get("$set_once") or properties.get("$set_once")),
-            **_object(sent.get("$set") or properties.get("$set")),
+            **object_of(read.members.get("$set_once") or read.properties.get("$set_once")),
+            **object_of(read.members.get("$set") or read.properties.get("$set")),
         }
     )
-    person = profile_id(sent, properties)
-    if person is None or not (traits or even_without):
+    person = read.profile_id
+    if person is None or not (traits or read.name in IDENTIFYING_EVENTS):
         return []
-    anonymous_id = text(properties.get("$anon_distinct_id"), 256)
-    device = text(properties.get("$device_id"), 256)
-    visitor = device or anonymous_id or common["anonymousId"]
-    return [identity(person, traits, **{**common, "anonymousId": visitor})]
+    visitor = text(read.properties.get("$device_id"), 256)
+    visitor = visitor or text(read.properties.get("$anon_distinct_id"), 256)
+    return [
+        identity(
+            person, traits, **{**read.common, "anonymousId": visitor or read.common["anonymousId"]}
+        )
+    ]
 
 
-def merged(
-    _name: str, _sent: Mapping[str, Any], properties: Mapping[str, Any], common: Fields
-) -> list[TrackedItem]:
+def merged(read: PostHogEvent) -> list[TrackedItem]:
     """Two ids of one person."""
-    person, other = (text(properties.get(name), 256) for name in ("distinct_id", "alias"))
-    person = person or text(common["anonymousId"], 256)
+    person, other = (text(read.properties.get(name), 256) for name in ("distinct_id", "alias"))
+    person = person or text(read.common["anonymousId"], 256)
     if person is None or other is None:
         return []
-    return [identity(person[:128], **{**common, "anonymousId": other})]
+    return [identity(person[:128], **{**read.common, "anonymousId": other})]
 
 
-def exception(
-    _name: str, _sent: Mapping[str, Any], properties: Mapping[str, Any], common: Fields
-) -> list[TrackedItem]:
+def exception(read: PostHogEvent) -> list[TrackedItem]:
     """An error: the first of the chain of exceptions."""
+    properties = read.properties
     chain = properties.get("$exception_list")
     first = chain[0] if isinstance(chain, list) and chain else {}
     frames = member(first, "stacktrace", "frames")
@@ -330,9 +327,8 @@ def exception(
     return [
         error_report(
             text(message, 2048) or text(kind, 2048) or "Error",
-            **common,
-            path=text(properties.get("$current_url"), 65_536),
-            timezone=text(properties.get("$timezone"), 64),
+            **read.common,
+            **page_fields(properties),
             errorType=text(kind, 128),
             filename=text(thrown.get("filename"), 65_536),
             lineno=position(thrown.get("lineno")),
@@ -344,47 +340,37 @@ def exception(
 
 
 def frame_text(frame: Mapping[str, Any]) -> str:
-    """One line of a stack."""
+    """One line of a stack, such as `at f (b.js:7:3)`."""
     name, file = text(frame.get("function"), 256) or "?", text(frame.get("filename"), 2048) or "?"
-    places = (position(frame.get("lineno")), position(frame.get("colno")))
-    return ":".join([f"at {name} ({file}", *(str(one) for one in places if one is not None)]) + ")"
+    line, column = position(frame.get("lineno")), position(frame.get("colno"))
+    places = ":".join(str(one) for one in (file, line, column) if one is not None)
+    return f"at {name} ({places})"
 
 
-def position(value: object) -> int | None:
-    """A line or column."""
-    parsed = number(value)
-    return None if parsed is None or not 0 <= parsed < 2**31 else int(parsed)
-
-
-def vitals(
-    _name: str, _sent: Mapping[str, Any], properties: Mapping[str, Any], common: Fields
-) -> list[TrackedItem]:
+def vitals(read: PostHogEvent) -> list[TrackedItem]:
     """The measurements of one page; those of an older page have its address."""
-    path = text(properties.get("$current_url"), 65_536) or "/"
+    path = text(read.properties.get("$current_url"), 65_536) or "/"
     return [
-        web_vital(metric, value, **common, path=path)
+        web_vital(metric, value, **read.common, path=path)
         for metric in VITALS
-        if (value := number(properties.get(f"$web_vitals_{metric}_value"))) is not None
+        if (value := number(read.properties.get(f"$web_vitals_{metric}_value"))) is not None
     ]
 
 
-EventItems = Callable[[str, Mapping[str, Any], Mapping[str, Any], Fields], list[TrackedItem]]
-EVENT_ITEMS: Mapping[str, EventItems] = {
+IDENTIFYING_EVENTS = ("$identify", "$set")
+"""Events whose `distinct_id` is a person's."""
+EVENT_ITEMS: Mapping[str, Callable[[PostHogEvent], list[TrackedItem]]] = {
     "$pageview": page_viewed,
     "$screen": page_viewed,
     "$pageleave": page_left,
-    "$identify": identified,
-    "$set": identified,
+    "$identify": traits_of,
+    "$set": traits_of,
     "$create_alias": merged,
     "$merge_dangerously": merged,
     "$exception": exception,
     "$web_vitals": vitals,
 }
-"""Events of PostHog's own; every other one is a custom event."""
-
-
-def _object(value: object) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
+"""PostHog's predefined events; every other one is a custom event."""
 
 
 def reply(_outcome: Outcome) -> Reply:
@@ -394,21 +380,21 @@ def reply(_outcome: Outcome) -> Reply:
 
 def reply_v1(outcome: Outcome) -> Reply:
     """The result of each event by its uuid."""
-    results: dict[str, object] = {}
-    for index, (message, uuid) in enumerate(
-        zip(outcome.messages.messages, outcome.messages.reply_with, strict=True)
-    ):
-        if uuid is None:
-            continue
-        if index in outcome.rejected:
-            results[uuid] = {"result": "drop", "details": outcome.rejected[index]}
-        elif index in outcome.failed:
-            results[uuid] = {"result": "retry", "details": outcome.failed[index].message}
-        elif message.dropped:
-            results[uuid] = {"result": "warning", "details": f"'{message.dropped}' is not stored"}
-        else:
-            results[uuid] = {"result": "ok"}
-    return json_reply({"results": results})
+    uuids = outcome.messages.reply_with
+    return json_reply(
+        {"results": {uuid: result_v1(outcome, n) for n, uuid in enumerate(uuids) if uuid}}
+    )
+
+
+def result_v1(outcome: Outcome, index: int) -> dict[str, str]:
+    """The result of one event."""
+    if index in outcome.rejected:
+        return {"result": "drop", "details": outcome.rejected[index]}
+    if index in outcome.failed:
+        return {"result": "retry", "details": outcome.failed[index].message}
+    if dropped := outcome.messages.messages[index].dropped:
+        return {"result": "warning", "details": f"'{dropped}' is not stored"}
+    return {"result": "ok"}
 
 
 def error_reply(error: ApiError, _request: TrackerRequest | None) -> Reply:
@@ -470,55 +456,42 @@ EVENT = {
     "uuid": "0190a3c2-7c1e-7000-8000-000000000001",
     "properties": {"plan": "pro", "$current_url": "https://shop.example/"},
 }
+EVENT_EXAMPLE = Example({"api_key": EXAMPLE_ALIAS, **EVENT})
 POSTHOG = Protocol(
     product="posthog",
     title="PostHog",
     setting="api_host: '{url}' (servers: host), project key '{id}'",
     routes=(
-        Route(
-            path="/batch/",
-            summary="PostHog: a batch of a server",
-            example=Example({"api_key": EXAMPLE_ALIAS, "batch": [EVENT]}),
-            read=read_events,
-            reply=reply,
-            error=error_reply,
-        ),
         *(
-            Route(
-                path=path,
-                summary="PostHog: events of a browser",
-                example=Example({"api_key": EXAMPLE_ALIAS, **EVENT}),
-                read=read_events,
-                reply=reply,
-                error=error_reply,
+            Route(path=path, example=example, read=read_events, reply=reply, error=error_reply)
+            for path, example in (
+                ("/batch/", Example({"api_key": EXAMPLE_ALIAS, "batch": [EVENT]})),
+                ("/e/", EVENT_EXAMPLE),
+                ("/i/v0/e/", EVENT_EXAMPLE),
+                ("/capture/", EVENT_EXAMPLE),
             )
-            for path in ("/e/", "/i/v0/e/", "/capture/")
         ),
         Route(
             path="/i/v1/analytics/events",
-            summary="PostHog: a batch, with the result of each event",
             example=Example(
                 {"batch": [EVENT]}, headers={"authorization": f"Bearer {EXAMPLE_ALIAS}"}
             ),
             read=read_events_v1,
             reply=reply_v1,
             error=error_reply,
-            tells_each=True,
+            replies_each=True,
         ),
     ),
     pages=(
         Page(
             path="/array/{token}/config",
-            variable="token",
-            summary="PostHog: what the browser's library may do; also as config.js",
             reply=remote_config,
         ),
-        Page(path="/flags/", methods=("POST",), summary="PostHog: no feature flags", reply=flags),
-        Page(path="/decide/", methods=("POST",), summary="PostHog: no feature flags", reply=flags),
+        Page(path="/flags/", methods=("POST",), reply=flags),
+        Page(path="/decide/", methods=("POST",), reply=flags),
         Page(
             path="/s/",
             methods=("POST",),
-            summary="PostHog: session recordings, which are dropped",
             reply=lambda _request: json_reply({"status": 1}),
         ),
     ),

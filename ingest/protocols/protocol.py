@@ -84,7 +84,7 @@ class Outcome(Struct, frozen=True):
     rejected: Mapping[int, str]
     """Why messages were refused, by index."""
     failed: Mapping[int, ApiError]
-    """Why Kafka did not take messages, by index; only for routes that tell each result."""
+    """Why Kafka did not take messages, by index; only for routes that reply to each message."""
 
     @property
     def accepted(self) -> int:
@@ -145,24 +145,30 @@ class Example(Struct, frozen=True):
     headers: Mapping[str, str] = {}
 
 
+class Claim(Struct, frozen=True):
+    """Which requests to a path that is one of ours too are for a product."""
+
+    by_head: Callable[[Scope], bool]
+    """By method, query string and headers."""
+    by_body: Callable[[bytes], bool] | None = None
+    """By the body too; None: whatever it is."""
+
+
 class Route(Struct, frozen=True, kw_only=True):
-    """One path of a product's server."""
+    """One path of a product's server, served behind the prefix of the product as well."""
 
     path: str
+    """Begins with the prefix where the path without it is another endpoint's, for all requests."""
     methods: tuple[str, ...] = ("POST",)
-    summary: str
     example: Example
-    """Documents the route; tests send it."""
+    """A request that the tests send."""
     read: Callable[[TrackerRequest], Messages]
     """Read a request; Malformed if it is none of the product's."""
     reply: Callable[[Outcome], Reply]
     error: ErrorReply = our_error
-    claims: Callable[[Scope], bool] | None = None
-    """For a path that is one of ours too: whether a request is for this product, by its method,
-    query string and headers. It is served behind the prefix without that question."""
-    claims_body: Callable[[bytes], bool] | None = None
-    """Whether such a request is for this product, by its body too; None: whatever it is."""
-    tells_each: bool = False
+    claim: Claim | None = None
+    """For a path that is one of ours too; all requests behind the prefix are the product's."""
+    replies_each: bool = False
     """Whether the reply has the result of each message."""
 
 
@@ -172,40 +178,31 @@ class Page(Struct, frozen=True, kw_only=True):
     path: str
     """May have a variable, such as `/v1/projects/{key}/settings`."""
     methods: tuple[str, ...] = ("GET",)
-    summary: str
     reply: Callable[[TrackerRequest], Reply]
-    variable: str = ""
-    """The name of its variable, if the path has one."""
 
 
 class Protocol(Struct, frozen=True, kw_only=True):
     """What the collector understands of one product's trackers."""
 
     product: str
-    """As in aliases; also the prefix of its routes where another product has the same path."""
+    """As in aliases; also the prefix of its routes."""
     title: str
     setting: str
     """What to change in its trackers, with {url} for the collector's address and {id}."""
     routes: tuple[Route, ...]
     pages: tuple[Page, ...] = ()
-    prefix_only: bool = False
-    """Whether its routes are served behind the prefix only: another product has the same paths."""
 
     @property
     def prefix(self) -> str:
-        """Of its routes."""
+        """Prefix of its routes."""
         return f"/{self.product}"
 
-    def path_of(self, route: Route | Page) -> str:
-        """The documented path of a route, which no other endpoint has."""
-        shared = self.prefix_only or (isinstance(route, Route) and route.claims is not None)
-        return self.prefix + route.path if shared else route.path
-
-    def further_paths(self, route: Route | Page) -> tuple[str, ...]:
-        """Other paths of a route: that behind the prefix, or one that is also ours."""
-        if self.prefix_only or route.path.startswith(self.prefix):
-            return ()
-        return tuple({route.path, self.prefix + route.path} - {self.path_of(route)})
+    def paths(self, route: Route | Page) -> tuple[str, ...]:
+        """The paths of a route; the first is no other endpoint's."""
+        if route.path == self.prefix or route.path.startswith(f"{self.prefix}/"):
+            return (route.path,)
+        paths = (route.path, self.prefix + route.path)
+        return paths[::-1] if isinstance(route, Route) and route.claim else paths
 
 
 def event(name: object, **fields: object) -> TrackedItem:
@@ -254,11 +251,27 @@ def read_json(body: bytes) -> Any:
         raise Malformed(f"The body must be JSON in UTF-8: {error}") from None
 
 
+def read_object(body: bytes, content: str = "content") -> dict[str, Any]:
+    """The JSON object of a body; Malformed."""
+    value = read_json(body)
+    if not isinstance(value, dict):
+        raise Malformed(f"The body must be one {content}: a JSON object")
+    return value
+
+
+def read_list(body: object, name: str, content: str = "event") -> list[Any]:
+    """The array that a body has under a name; Malformed if it has no element."""
+    values = member(body, name)
+    if not isinstance(values, list) or not values:
+        raise Malformed(f"'{name}' must be an array with at least one {content}")
+    return values
+
+
 def read_form(body: bytes) -> dict[str, str]:
     """The fields of a form or query string, the first value of each; Malformed if too many."""
     try:
         pairs = parse_qsl(
-            body.decode("latin-1"), keep_blank_values=True, max_num_fields=MAX_PARAMETERS
+            body.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=MAX_PARAMETERS
         )
     except ValueError:
         raise Malformed(f"A request may have at most {MAX_PARAMETERS} parameters") from None
@@ -275,7 +288,19 @@ def read_base64(value: str | bytes) -> bytes:
     try:
         return base64.b64decode(data + b"=" * (-len(data) % 4), validate=True)
     except ValueError:
-        raise Malformed("The data is not valid base64") from None
+        raise Malformed("The data must be JSON or valid base64") from None
+
+
+def read_json_or_form(request: TrackerRequest) -> Any:
+    """JSON of the body, or of `data` in a form or query string, which may be base64; Malformed."""
+    body = request.body.strip()
+    if body[:1] in (b"[", b"{"):
+        return read_json(body)
+    data = read_form(body).get("data") or request.query.get("data")
+    if not data:
+        raise Malformed("The body must be JSON, or a form with JSON in 'data'")
+    is_json = data.lstrip()[:1] in ("[", "{")
+    return read_json(data.encode("utf-8", "replace") if is_json else read_base64(data))
 
 
 _URL_SAFE = bytes.maketrans(b"-_ ", b"+/+")
@@ -288,6 +313,11 @@ def member(value: object, *path: str) -> Any:
             return None
         value = value.get(name)
     return value
+
+
+def object_of(value: object) -> dict[str, Any]:
+    """A JSON object; an empty one for everything else."""
+    return value if isinstance(value, dict) else {}
 
 
 def text(value: object, max_length: int) -> str | None:
@@ -308,6 +338,12 @@ def number(value: object) -> float | None:
     except (ValueError, OverflowError):
         return None
     return parsed if parsed - parsed == 0 else None
+
+
+def position(value: object) -> int | None:
+    """A line or column of a source file; None for everything else."""
+    parsed = number(value)
+    return None if parsed is None or not 0 <= parsed < 2**31 else int(parsed)
 
 
 def size_text(width: object, height: object) -> str | None:

@@ -1,5 +1,6 @@
 """RudderStack: Segment's messages, with the replies of RudderStack's gateway.
 
+Its paths are Segment's, so all are behind the prefix.
 https://www.rudderstack.com/docs/api/http-api/
 """
 
@@ -13,7 +14,7 @@ from ingest.protocols.protocol import (
     TrackerRequest,
     text_reply,
 )
-from ingest.protocols.segment import BATCH_EXAMPLE, message_routes, read_batch
+from ingest.protocols.segment import BATCH_EXAMPLE, TYPES, message_routes, read_batch
 from schemas.errors import (
     ApiError,
     Forbidden,
@@ -48,19 +49,16 @@ RUDDERSTACK = Protocol(
     product="rudderstack",
     title="RudderStack",
     setting="dataPlaneUrl: '{url}/rudderstack', write key '{id}'",
-    prefix_only=True,
     routes=(
         Route(
-            path="/v1/batch",
-            summary="RudderStack: a batch",
+            path="/rudderstack/v1/batch",
             example=BATCH_EXAMPLE,
             read=read_batch,
             reply=reply,
             error=error_reply,
         ),
         Route(
-            path="/beacon/v1/batch",
-            summary="RudderStack: a batch by sendBeacon",
+            path="/rudderstack/beacon/v1/batch",
             example=Example(
                 {"batch": [{"type": "track", "event": "Left", "anonymousId": "a1"}]},
                 query=f"writeKey={EXAMPLE_ALIAS}",
@@ -69,6 +67,10 @@ RUDDERSTACK = Protocol(
             reply=reply,
             error=error_reply,
         ),
-        *message_routes("/v1", "RudderStack", reply, error_reply),
+        *message_routes(
+            {f"/rudderstack/v1/{message_type}": message_type for message_type in TYPES},
+            reply,
+            error_reply,
+        ),
     ),
 )

@@ -24,9 +24,12 @@ from ingest.protocols.protocol import (
     identity,
     json_reply,
     member,
+    object_of,
     our_error,
     page_view,
     read_json,
+    read_list,
+    read_object,
     size_text,
     text,
 )
@@ -49,9 +52,7 @@ BROWSER_PATHS = {
 def read_batch(request: TrackerRequest) -> Messages:
     """`{"batch": [...], "writeKey"?, "sentAt"?, "context"?}`."""
     body = read_json(request.body)
-    batch = member(body, "batch")
-    if not isinstance(batch, list) or not batch:
-        raise Malformed("'batch' must be an array with at least one message")
+    batch = read_list(body, "batch", "message")
     shared = {name: body[name] for name in ("sentAt", "context") if name in body}
     return Messages(
         write_key(request, body),
@@ -63,9 +64,7 @@ def reads_one(message_type: str | None = None) -> Callable[[TrackerRequest], Mes
     """Reads a body that is one message, of this type unless it has another one itself."""
 
     def read(request: TrackerRequest) -> Messages:
-        body = read_json(request.body)
-        if not isinstance(body, dict):
-            raise Malformed("The body must be one message: a JSON object")
+        body = read_object(request.body, "message")
         return Messages(write_key(request, body), [read_message({"type": message_type, **body})])
 
     return read
@@ -135,8 +134,8 @@ def _identify(message: Mapping[str, Any]) -> list[TrackedItem]:
         # Traits of a visitor that has no id yet: there is no profile to keep them for.
         raise Malformed("'userId' is required in a message of type identify")
     # RudderStack's Python client has them in the context only.
-    traits = _object(message.get("traits")) or _object(member(message, "context", "traits"))
-    return [identity(profile_id, traits, **_common(message))]
+    traits = object_of(message.get("traits")) or object_of(member(message, "context", "traits"))
+    return [identity(profile_id, traits or None, **_common(message))]
 
 
 def _alias(message: Mapping[str, Any]) -> list[TrackedItem]:
@@ -169,14 +168,14 @@ def _common(message: Mapping[str, Any]) -> dict[str, object]:
 
 def _fields(message: Mapping[str, Any]) -> dict[str, object]:
     """Fields of events and page views."""
-    context, properties = message.get("context"), _object(message.get("properties"))
+    context, properties = message.get("context"), object_of(message.get("properties"))
     page, campaign = member(context, "page"), member(context, "campaign")
     url = text(member(properties, "url"), 65_536) or text(member(page, "url"), 65_536)
     path = url or text(member(page, "path"), 65_536) or _screen(message)
     referrer = member(properties, "referrer") or member(page, "referrer")
     return {
         **_common(message),
-        "properties": properties,
+        "properties": properties or None,
         "profileId": text(message.get("userId"), 128),
         "path": path,
         "title": text(member(page, "title"), 512),
@@ -217,10 +216,6 @@ def _screen(message: Mapping[str, Any]) -> str | None:
     """The path of a screen of an app: its name."""
     name = text(message.get("name"), 2048) if message.get("type") == "screen" else None
     return name and f"/{name.lstrip('/')}"
-
-
-def _object(value: object) -> object:
-    return value if isinstance(value, dict) and value else None
 
 
 def reply(_outcome: Outcome) -> Reply:
@@ -273,22 +268,20 @@ BATCH_EXAMPLE = Example(
 
 
 def message_routes(
-    prefix: str,
-    title: str,
+    types_by_path: Mapping[str, str],
     reply_as: Callable[[Outcome], Reply],
     error_as: ErrorReply = our_error,
 ) -> list[Route]:
-    """Routes with one message each, by the name of its type."""
+    """Routes that are sent one message of a type each."""
     return [
         Route(
-            path=f"{prefix}/{message_type}",
-            summary=f"{title}: one {message_type} message",
+            path=path,
             example=Example({**EXAMPLES[message_type], "writeKey": EXAMPLE_ALIAS}),
             read=reads_one(message_type),
             reply=reply_as,
             error=error_as,
         )
-        for message_type in TYPES
+        for path, message_type in types_by_path.items()
     ]
 
 
@@ -299,34 +292,20 @@ SEGMENT = Protocol(
     routes=(
         Route(
             path="/v1/batch",
-            summary="Segment: a batch",
             example=BATCH_EXAMPLE,
             read=read_batch,
             reply=reply,
         ),
-        *message_routes("/v1", "Segment", reply),
-        *(
-            Route(
-                path=path,
-                summary=f"Segment: one {message_type} message of analytics.js",
-                example=Example({**EXAMPLES[message_type], "writeKey": EXAMPLE_ALIAS}),
-                read=reads_one(message_type),
-                reply=reply,
-            )
-            for path, message_type in BROWSER_PATHS.items()
-        ),
+        *message_routes({f"/v1/{one}": one for one in TYPES} | BROWSER_PATHS, reply),
     ),
     pages=(
         Page(
             path="/v1/projects/{key}/settings",
-            variable="key",
-            summary="Segment: settings of analytics.js",
             reply=settings,
         ),
         Page(
             path="/v1/m",
             methods=("POST",),
-            summary="Segment: metrics of analytics.js, which are dropped",
             reply=lambda _request: json_reply({"success": True}),
         ),
     ),

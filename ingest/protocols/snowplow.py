@@ -29,6 +29,7 @@ from ingest.protocols.protocol import (
     pixel_reply,
     read_base64,
     read_json,
+    read_list,
     text,
     text_reply,
 )
@@ -55,11 +56,7 @@ NUMBERS = frozenset(("revenue", "tax", "shipping", "price", "quantity", "value")
 
 def read_payload(request: TrackerRequest) -> Messages:
     """`{"schema", "data": [event, …]}`, whose members are texts."""
-    body = read_json(request.body)
-    data = member(body, "data")
-    if not isinstance(data, list) or not data:
-        raise Malformed("'data' must be an array with at least one event")
-    return _messages(data, request)
+    return _messages(read_list(read_json(request.body), "data"), request)
 
 
 def read_image(request: TrackerRequest) -> Messages:
@@ -125,15 +122,15 @@ def _time(sent: Mapping[str, Any], request: TrackerRequest) -> int | None:
 
 
 def _contexts(sent: Mapping[str, Any]) -> dict[str, Any]:
-    """The data of contexts whose schema we know, by its name."""
+    """The data of contexts that we read, by the name of their schema."""
     contexts: dict[str, Any] = {}
     given = _self_describing(sent, "co", "cx")
     data = member(given, "data")
     for context in data if isinstance(data, list) else ():
         schema = str(member(context, "schema"))
-        for known in (WEB_PAGE, CLIENT_SESSION):
-            if known in schema:
-                contexts[known] = member(context, "data")
+        for name in (WEB_PAGE, CLIENT_SESSION):
+            if name in schema:
+                contexts[name] = member(context, "data")
     return contexts
 
 
@@ -194,11 +191,11 @@ def _transaction_item(sent: Mapping[str, Any], common: dict[str, Any]) -> list[T
 
 
 def _named(sent: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, object] | None:
-    found: dict[str, object] = {}
-    for theirs, ours in names.items():
-        if sent.get(theirs) not in (None, ""):
-            found[ours] = number(sent[theirs]) if ours in NUMBERS else sent[theirs]
-    return found or None
+    return {
+        ours: number(sent[theirs]) if ours in NUMBERS else sent[theirs]
+        for theirs, ours in names.items()
+        if sent.get(theirs) not in (None, "")
+    } or None
 
 
 def _nothing(_sent: Mapping[str, Any], _common: dict[str, Any]) -> list[TrackedItem]:
@@ -247,7 +244,6 @@ SNOWPLOW = Protocol(
     routes=(
         Route(
             path=TP2,
-            summary="Snowplow: events as JSON",
             example=Example(
                 {
                     "schema": "iglu:com.snowplowanalytics.snowplow/payload_data/jsonschema/1-0-4",
@@ -261,7 +257,6 @@ SNOWPLOW = Protocol(
         Route(
             path="/i",
             methods=("GET",),
-            summary="Snowplow: one event in the query string",
             example=Example(query=f"e=pv&aid={EXAMPLE_ALIAS}&duid=d1&url=https://shop.example/"),
             read=read_image,
             reply=image_reply,

@@ -15,7 +15,6 @@ from ingest.protocols.protocol import (
     Protocol,
     Reply,
     Route,
-    TrackedItem,
     TrackerRequest,
     error_report,
     event,
@@ -23,14 +22,14 @@ from ingest.protocols.protocol import (
     json_reply,
     member,
     number,
+    object_of,
     page_view,
-    read_json,
+    position,
+    read_object,
     text,
 )
-from schemas.errors import Malformed
 
-ItemOf = Callable[[Mapping[str, Any]], TrackedItem]
-Reads = Callable[[TrackerRequest], Messages]
+Body = Mapping[str, Any]
 
 PERFORMANCE = {
     "ttfb": "ttfb",
@@ -42,26 +41,19 @@ PERFORMANCE = {
 """Times of a page view in milliseconds, with our names."""
 
 
-def reads(item_of: ItemOf) -> Reads:
-    """Reads a body that is one item."""
+def reads(message_of: Callable[[Body], Message]) -> Callable[[TrackerRequest], Messages]:
+    """Reads a body that is one message; the reply to a profile has its id."""
 
     def read(request: TrackerRequest) -> Messages:
-        body = read_json(request.body)
-        if not isinstance(body, dict):
-            raise Malformed("The body must be a JSON object")
-        return Messages(text(body.get("pid"), 255), [Message([item_of(body)])])
+        body = read_object(request.body, "message")
+        return Messages(
+            text(body.get("pid"), 255), [message_of(body)], text(body.get("profileId"), 128)
+        )
 
     return read
 
 
-def read_heartbeat(request: TrackerRequest) -> Messages:
-    """That a page is still open, which has no place here."""
-    return Messages(
-        text(member(read_json(request.body), "pid"), 255), [Message(dropped="heartbeat")]
-    )
-
-
-def _common(body: Mapping[str, Any]) -> dict[str, Any]:
+def _common(body: Body) -> dict[str, Any]:
     profile_id = text(body.get("profileId"), 128)
     return {
         "path": text(body.get("pg"), 65_536),
@@ -78,49 +70,51 @@ def _common(body: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _view(body: Mapping[str, Any]) -> TrackedItem:
+def _view(body: Body) -> Message:
     times = {
-        ours: min(60_000, max(0, round(found)))
+        ours: min(60_000, max(0, round(milliseconds)))
         for theirs, ours in PERFORMANCE.items()
-        if (found := number(member(body, "perf", theirs))) is not None
+        if (milliseconds := number(member(body, "perf", theirs))) is not None
     }
-    return page_view(**_common(body), **times, properties=_object(body.get("meta")))
+    properties = object_of(body.get("meta")) or None
+    return Message([page_view(**_common(body), **times, properties=properties)])
 
 
-def _custom(body: Mapping[str, Any]) -> TrackedItem:
+def _custom(body: Body) -> Message:
     name = text(body.get("ev"), 256)
     if name is None:
-        raise Malformed("'ev' is required")
-    return event(name, **_common(body), properties=_object(body.get("meta")))
+        return Message(invalid="'ev' is required")
+    properties = object_of(body.get("meta")) or None
+    return Message([event(name, **_common(body), properties=properties)])
 
 
-def read_identify(request: TrackerRequest) -> Messages:
-    """The profile of a visitor, with traits."""
-    body = read_json(request.body)
-    profile_id = text(member(body, "profileId"), 128)
+def _profile(body: Body) -> Message:
+    profile_id = text(body.get("profileId"), 128)
     if profile_id is None:
-        raise Malformed("'profileId' is required")
-    item = identity(profile_id, _object(body.get("traits")))
-    return Messages(text(body.get("pid"), 255), [Message([item])], profile_id)
+        return Message(invalid="'profileId' is required")
+    return Message([identity(profile_id, object_of(body.get("traits")) or None)])
 
 
-def _error(body: Mapping[str, Any]) -> TrackedItem:
-    line, column = number(body.get("lineno")), number(body.get("colno"))
+def _error(body: Body) -> Message:
     name = text(body.get("name"), 128)
-    return error_report(
-        text(body.get("message"), 2048) or name,
-        errorType=name,
-        path=text(body.get("pg"), 65_536),
-        timezone=text(body.get("tz"), 64),
-        filename=text(body.get("filename"), 65_536),
-        stack=text(body.get("stackTrace"), 16_384),
-        lineno=None if line is None else int(line),
-        colno=None if column is None else int(column),
+    return Message(
+        [
+            error_report(
+                text(body.get("message"), 2048) or name,
+                errorType=name,
+                path=text(body.get("pg"), 65_536),
+                timezone=text(body.get("tz"), 64),
+                filename=text(body.get("filename"), 65_536),
+                stack=text(body.get("stackTrace"), 16_384),
+                lineno=position(body.get("lineno")),
+                colno=position(body.get("colno")),
+            )
+        ]
     )
 
 
-def _object(value: object) -> dict[str, Any] | None:
-    return value if isinstance(value, dict) and value else None
+def _heartbeat(_body: Body) -> Message:
+    return Message(dropped="heartbeat")
 
 
 def reply(_outcome: Outcome) -> Reply:
@@ -128,15 +122,18 @@ def reply(_outcome: Outcome) -> Reply:
     return json_reply({}, 201)
 
 
-def reply_identify(outcome: Outcome) -> Reply:
+def reply_profile(outcome: Outcome) -> Reply:
     """The id of the profile, which its client keeps."""
     return json_reply({"profileId": outcome.messages.reply_with})
 
 
-def _route(path: str, summary: str, read: Reads, **body: Any) -> Route:
-    example = Example({"pid": EXAMPLE_ALIAS, "pg": "/", **body})
-    answer = reply_identify if read is read_identify else reply
-    return Route(path=path, summary=f"Swetrix: {summary}", example=example, read=read, reply=answer)
+def _route(path: str, message_of: Callable[[Body], Message], **body: Any) -> Route:
+    return Route(
+        path=path,
+        example=Example({"pid": EXAMPLE_ALIAS, "pg": "/", **body}),
+        read=reads(message_of),
+        reply=reply_profile if message_of is _profile else reply,
+    )
 
 
 SWETRIX = Protocol(
@@ -144,11 +141,11 @@ SWETRIX = Protocol(
     title="Swetrix",
     setting="apiURL: '{url}/log', project id '{id}'",
     routes=(
-        _route("/log", "a page view", reads(_view)),
-        _route("/log/", "a page view", reads(_view)),
-        _route("/log/custom", "a custom event", reads(_custom), ev="Order"),
-        _route("/log/error", "an error", reads(_error), name="Error", message="boom"),
-        _route("/log/identify", "a profile", read_identify, profileId="u1", traits={"plan": "pro"}),
-        _route("/log/hb", "a heartbeat", read_heartbeat),
+        _route("/log", _view),
+        _route("/log/", _view),
+        _route("/log/custom", _custom, ev="Order"),
+        _route("/log/error", _error, name="Error", message="boom"),
+        _route("/log/identify", _profile, profileId="u1", traits={"plan": "pro"}),
+        _route("/log/hb", _heartbeat),
     ),
 )

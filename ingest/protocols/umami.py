@@ -20,8 +20,10 @@ from ingest.protocols.protocol import (
     json_reply,
     member,
     number,
+    object_of,
     page_view,
     read_json,
+    read_object,
     text,
     web_vital,
 )
@@ -35,10 +37,7 @@ NODE_AGENT = "Mozilla/5.0 Umami/"
 
 def read_one(request: TrackerRequest) -> Messages:
     """`{"type", "payload": {"website", …}}`."""
-    body = read_json(request.body)
-    if not isinstance(body, dict):
-        raise Malformed("The body must be one event: a JSON object")
-    message = read_event(body, request)
+    message = read_event(read_object(request.body, "event"), request)
     return Messages(message.alias, [message])
 
 
@@ -77,11 +76,10 @@ def is_server(request: TrackerRequest) -> bool:
 
 def items_of(event_type: str, payload: Mapping[str, Any]) -> list[TrackedItem]:
     """The items of an event; none for an identity without an id."""
-    common, url, data = common_fields(payload), page_url(payload), payload.get("data")
-    data = data if isinstance(data, dict) and data else None
+    common, url, data = common_fields(payload), page_url(payload), object_of(payload.get("data"))
     if event_type == "identify":
         person = text(payload.get("id"), 128)
-        return [identity(person, data, **common)] if person else []
+        return [identity(person, data or None, **common)] if person else []
     if event_type == "performance":
         return [
             web_vital(metric, value, **common, path=url or "/")
@@ -91,7 +89,7 @@ def items_of(event_type: str, payload: Mapping[str, Any]) -> list[TrackedItem]:
     name, tag = text(payload.get("name"), 256), text(payload.get("tag"), 256)
     fields: dict[str, object] = {
         **common,
-        "properties": {**(data or {}), **({"tag": tag} if tag else {})} or None,
+        "properties": {**data, **({"tag": tag} if tag else {})} or None,
         "profileId": text(payload.get("id"), 128),
         "path": url,
         "title": text(payload.get("title"), 512),
@@ -120,7 +118,7 @@ def page_url(payload: Mapping[str, Any]) -> str | None:
 
 
 def reply_one(_outcome: Outcome) -> Reply:
-    """Umami's own members; the script sends `cache` back, and needs none."""
+    """The members of Umami's reply, empty: the script sends `cache` back, and works without."""
     return json_reply({"cache": "", "sessionId": "", "visitId": ""})
 
 
@@ -156,7 +154,6 @@ UMAMI = Protocol(
     routes=(
         Route(
             path="/api/send",
-            summary="Umami: one event",
             example=Example(EVENT),
             read=read_one,
             reply=reply_one,
@@ -164,7 +161,6 @@ UMAMI = Protocol(
         ),
         Route(
             path="/api/batch",
-            summary="Umami: an array of events",
             example=Example([EVENT]),
             read=read_batch,
             reply=reply_batch,
@@ -175,7 +171,6 @@ UMAMI = Protocol(
         Page(
             path="/api/record",
             methods=("POST",),
-            summary="Umami: session recordings, which are dropped",
             reply=lambda _request: json_reply({"ok": True}),
         ),
     ),

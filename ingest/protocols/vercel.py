@@ -1,8 +1,7 @@
 """Vercel: the drain of Web Analytics, as JSON or NDJSON.
 
 https://vercel.com/docs/drains/reference/analytics
-A drain is set up with an API key in a custom header (`Authorization: Bearer …`); it is a server's,
-so that a website id is not enough to name visitors' countries and devices.
+A drain is set up with an API key in a custom header (`Authorization: Bearer …`).
 """
 
 from typing import Any
@@ -21,6 +20,7 @@ from ingest.protocols.protocol import (
     TrackerRequest,
     event,
     json_reply,
+    member,
     page_view,
     read_json,
     text,
@@ -42,8 +42,7 @@ def read_drain(request: TrackerRequest) -> Messages:
             raise Malformed(f"The body must be a JSON array or NDJSON: {error}") from None
     if not isinstance(events, list) or not events:
         raise Malformed("There must be at least one event")
-    project = events[0].get("projectId") if isinstance(events[0], dict) else None
-    alias = request.query.get("website_id") or text(project, 255)
+    alias = request.query.get("website_id") or text(member(events[0], "projectId"), 255)
     return Messages(alias, [_message(one) for one in events])
 
 
@@ -53,10 +52,9 @@ def _message(sent: Any) -> Message:
     origin, path = text(sent.get("origin"), 2048) or "", text(sent.get("path"), 65_536) or "/"
     query = text(sent.get("queryParams"), 65_536)
     url = origin + path if origin.startswith("http") else path
-    device, session = text(sent.get("deviceId"), 200), text(sent.get("sessionId"), 200)
     fields: dict[str, Any] = {
-        "anonymousId": device,
-        "sessionId": session,
+        "anonymousId": text(sent.get("deviceId"), 200),
+        "sessionId": text(sent.get("sessionId"), 200),
         "timestamp": sent.get("timestamp"),
         "path": url if query is None else f"{url}?{query.lstrip('?')}",
         "referrer": text(sent.get("referrer"), 65_536),
@@ -71,7 +69,7 @@ def _message(sent: Any) -> Message:
 
 
 def _data(value: object) -> object:
-    """The data of an event: an object, or one as text."""
+    """The data of an event: an object, or the JSON text of one."""
     if isinstance(value, str):
         try:
             value = msgspec.json.decode(value)
@@ -93,7 +91,6 @@ VERCEL = Protocol(
     routes=(
         Route(
             path="/vercel/drain",
-            summary="Vercel: events of an analytics drain",
             example=Example(
                 [
                     {

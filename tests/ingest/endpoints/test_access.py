@@ -182,7 +182,7 @@ def send_example(
     text = "" if example.body is None else example.body
     body = text if isinstance(text, str) else msgspec.json.encode(text).decode()
     query = f"?{example.query}" if example.query else ""
-    path = (protocol.path_of(route) + query).replace(EXAMPLE_ALIAS, alias)
+    path = (protocol.paths(route)[0] + query).replace(EXAMPLE_ALIAS, alias)
     sent = body.replace(EXAMPLE_ALIAS, alias).encode() or None
     return request_once(app, method, path, sent, {**own, **headers})
 

@@ -54,15 +54,15 @@ def test_no_request_fails_the_collector(
 ) -> None:
     collector.add_alias(protocol.product, EXAMPLE_ALIAS)
     collector.set_limits("acme", collect=1_000_000)
-    prefix = "" if route.path.startswith(f"/{protocol.product}") else f"/{protocol.product}"
-    path = f"{prefix}{route.path}?{route.example.query}"
+    behind_prefix = next(one for one in protocol.paths(route) if one.startswith(protocol.prefix))
+    path = f"{behind_prefix}?{route.example.query}"
 
     replies = [
         (body, collector.post(path, body, headers=dict(route.example.headers)))
         for body in hostile_bodies(route)
         if "POST" in route.methods
     ]
-    replies += [(b"", collector.get(f"{prefix}{route.path}?{query}")) for query in (
+    replies += [(b"", collector.get(f"{behind_prefix}?{query}")) for query in (
         "", "&&&", "idsite=&rec=1", "data=%7B", "e=ue&ue_px=%%%&aid=x", "_=" + "x" * 5_000,
     ) if "GET" in route.methods]  # fmt: skip
 

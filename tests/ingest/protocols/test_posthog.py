@@ -195,7 +195,7 @@ def test_what_has_no_place_is_acknowledged_and_not_stored(shop: InMemoryCollecto
             "invalid_api_key",
             "Unknown posthog id: register",
         ),
-        (b"data=%%%", 400, "invalid_input", "The body must be JSON"),
+        (b"data=%%%", 400, "invalid_input", "The data must be JSON or valid base64"),
         (7, 400, "invalid_input", "The body must be JSON"),
     ],
 )
