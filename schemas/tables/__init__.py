@@ -7,6 +7,7 @@ from schemas.tables.engagement import ENGAGEMENT
 from schemas.tables.errors import ERRORS
 from schemas.tables.events import EVENTS
 from schemas.tables.identities import IDENTITIES
+from schemas.tables.imported_totals import IMPORTED_TOTALS
 from schemas.tables.quarantine_and_ledger import LEDGER, QUARANTINE
 from schemas.tables.sessions import SESSIONS
 from schemas.tables.visitors import VISITORS
@@ -18,6 +19,7 @@ __all__ = [
     "ERRORS",
     "EVENTS",
     "IDENTITIES",
+    "IMPORTED_TOTALS",
     "LEDGER",
     "QUARANTINE",
     "SESSIONS",
