@@ -3,7 +3,7 @@
 Routes, OpenAPI, topics, workers, tables and custom queries follow from this list.
 """
 
-from schemas.tables import LEDGER, QUARANTINE, Table
+from schemas.tables import IMPORTED_TOTALS, LEDGER, QUARANTINE, Table
 from schemas.tables.clicks import CLICK
 from schemas.tables.derived_table import DerivedTable
 from schemas.tables.engagement import PAGE_ENGAGEMENT
@@ -28,7 +28,10 @@ KINDS: tuple[Kind, ...] = (
 ALL_KINDS: tuple[Kind, ...] = (*KINDS, IMPORTED_EVENT)
 """Live and imported items; both kinds of events have one table and a topic each."""
 
-TABLES: tuple[Table, ...] = (*(kind.table for kind in KINDS), QUARANTINE, LEDGER)
+AGING_TABLES: tuple[Table, ...] = (*(kind.table for kind in KINDS), IMPORTED_TOTALS)
+"""Tables whose rows are deleted by age, and with their website or link."""
+
+TABLES: tuple[Table, ...] = (*AGING_TABLES, QUARANTINE, LEDGER)
 """What the stream stores and the query service reads."""
 
 DERIVED_TABLES: tuple[DerivedTable, ...] = (SESSIONS, VISITORS)
@@ -41,6 +44,7 @@ def lake_tables() -> tuple[Table, ...]:
 
 
 __all__ = [
+    "AGING_TABLES",
     "ALL_KINDS",
     "CLICK",
     "CUSTOM_EVENT",

@@ -9,7 +9,7 @@ from msgspec import structs
 
 from deploy.cli.context import CliContext, as_json, print_rows
 from deploy.cli.record_commands import keep_days_option
-from schemas.kinds import KINDS
+from schemas.kinds import AGING_TABLES
 from schemas.registry import Link, RegistryStore, Website
 from schemas.registry.keep_days import midnight_ms_before
 from schemas.runtime.clock import format_instant, now_ms
@@ -70,12 +70,12 @@ def _due_rows(
         due = structs.replace(due, days=structs.replace(due.days, by_subject=by_subject))
     owners = _owners(store)
     purged = {subject: gone.id for gone in due.deletions for subject in gone.subjects}
-    for kind in KINDS:
-        subjects = _subjects_of(store, kind.table.subject_column)
-        days = {owners[name]: due.days.days(kind.table, name) for name in subjects}
+    for aging in AGING_TABLES:
+        subjects = _subjects_of(store, aging.subject_column)
+        days = {owners[name]: due.days.days(aging, name) for name in subjects}
         counts, sizes = Counter[str](), Counter[str]()
-        if (table := TableReader.open(settings, kind.table)) is not None:
-            for expiry in due.expiries(kind.table, at_ms):
+        if (table := TableReader.open(settings, aging)) is not None:
+            for expiry in due.expiries(aging, at_ms):
                 for name, found in due_rows(table, expiry).items():
                     owner = owners.get(name or "") or purged.get(name or "") or str(name)
                     counts[owner] += found.rows
@@ -87,7 +87,7 @@ def _due_rows(
             kept_ms = None if kept is None else midnight_ms_before(kept, at_ms)
             yield {
                 "owner": owner,
-                "table": kind.table.name,
+                "table": aging.name,
                 "keepDays": kept,
                 "keptFrom": None if kept_ms is None else str(format_instant(kept_ms))[:10],
                 "dueRows": counts[owner],

@@ -12,7 +12,7 @@ from schemas.lake.delta_table import open_table
 from schemas.registry import Import
 from schemas.runtime.heartbeat import complete_until, read_heartbeats
 from schemas.runtime.settings import Settings
-from schemas.tables import EVENTS
+from schemas.tables import EVENTS, IMPORTED_TOTALS
 
 POLL_INTERVAL_SECONDS = 0.5
 COMPLETENESS_MARGIN_MS = 1_500
@@ -28,13 +28,15 @@ class StoredRows(Struct, frozen=True):
 
 
 def count_rows(settings: Settings, record: Import) -> int:
-    """Rows of an import in the newest table version."""
+    """Rows of an import in the newest table versions."""
     from stream.maintenance.import_deletion import files_of_import
     from stream.storage.delta_commit import LakeTable
 
-    if open_table(settings.lake_url, EVENTS) is None:
-        return 0
-    return files_of_import(LakeTable(settings, EVENTS), record)[1]
+    return sum(
+        files_of_import(LakeTable(settings, table), record)[1]
+        for table in (EVENTS, IMPORTED_TOTALS)
+        if open_table(settings.lake_url, table) is not None
+    )
 
 
 def poll_stored_rows(settings: Settings, record: Import, since_ms: int) -> Iterator[StoredRows]:

@@ -11,11 +11,11 @@ from typing import Self
 from msgspec import Struct
 
 from schemas.errors import Malformed
-from schemas.kinds import KINDS
+from schemas.kinds import AGING_TABLES
 from schemas.runtime.settings import Settings
 
 ALL_TABLES = "all"
-KEEP_TABLES = tuple(kind.table.name for kind in KINDS)
+KEEP_TABLES = tuple(table.name for table in AGING_TABLES)
 """Tables whose rows have an age."""
 MAX_DAYS = 36_500
 DAY_MS = 86_400_000

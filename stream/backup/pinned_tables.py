@@ -14,7 +14,7 @@ from contextlib import suppress
 from deltalake.exceptions import DeltaError
 from msgspec import DecodeError, Struct
 
-from schemas.kinds import KINDS
+from schemas.kinds import AGING_TABLES
 from schemas.lake.committed_offsets import LogSource, log_source
 from schemas.lake.delta_log import checkpoint_name, entry_name
 from schemas.lake.delta_table import UnreadableTable, open_table, read_version
@@ -23,7 +23,7 @@ from schemas.lake.table_location import table_url
 from schemas.runtime.settings import Settings
 from schemas.tables import LEDGER, QUARANTINE, Table
 
-PINNED_TABLES: tuple[Table, ...] = (*(kind.table for kind in KINDS), LEDGER, QUARANTINE)
+PINNED_TABLES: tuple[Table, ...] = (*AGING_TABLES, LEDGER, QUARANTINE)
 OPEN_ATTEMPTS = 3
 """The log may be cleaned up between two reads of it."""
 

@@ -1,6 +1,6 @@
-"""Deletes an import: seals its watermark, then removes its rows in one version.
+"""Deletes an import: seals its watermark, then removes its rows in one version of each table.
 
-Once the import's watermark in the table is sealed, no worker can commit a row of the import:
+Once the import's watermark in a table is sealed, no row of the import can be committed to it:
 messages that are still in Kafka are dropped, and the ledger counts them.
 """
 
@@ -16,7 +16,7 @@ from schemas.lake.committed_offsets import SNAPSHOT_MAX_AGE_SECONDS
 from schemas.registry import DatabaseError, Import, ImportState, RecordNotFound, RegistryStore
 from schemas.runtime.clock import now_ms
 from schemas.runtime.settings import Settings
-from schemas.tables import EVENTS
+from schemas.tables import EVENTS, IMPORTED_TOTALS
 from stream.maintenance.merge_plan import LiveDataFile, live_data_files
 from stream.maintenance.rewrite import rewrite_files
 from stream.maintenance.verification import verified_files
@@ -32,6 +32,7 @@ class ImportDeletion:
 
     def __init__(self) -> None:
         self._store: RegistryStore | None = None
+        self._totals: LakeTable | None = None
 
     def __call__(self, table: LakeTable, settings: Settings) -> None:
         if table.table.name != EVENTS.name:
@@ -39,7 +40,7 @@ class ImportDeletion:
         self._store = self._store or RegistryStore(settings.registry_url, "keeper")
         try:
             for import_ in self._store.list(Import, state=ImportState.UNDOING.value):
-                self._delete(table, self._store, import_)
+                self._delete(table, settings, self._store, import_)
         except RecordNotFound as error:  # deleted with its website meanwhile
             log.info("import not deleted", extra={"reason": str(error)})
         except DatabaseError as error:
@@ -47,13 +48,19 @@ class ImportDeletion:
         except Fenced as error:  # another commit went first; the next cycle retries
             log.info("import not deleted yet", extra={"reason": str(error)})
 
-    def _delete(self, table: LakeTable, store: RegistryStore, import_: Import) -> None:
-        seal_import(table, import_.id)
-        data_files, rows = files_of_import(table, import_)
-        removed = max(rows, import_.removed)
+    def _delete(
+        self, table: LakeTable, settings: Settings, store: RegistryStore, import_: Import
+    ) -> None:
+        totals = self._totals = self._totals or LakeTable(settings, IMPORTED_TOTALS)
+        found = []
+        for imported in (table, totals):
+            seal_import(imported, import_.id)
+            found.append((imported, *files_of_import(imported, import_)))
+        removed = max(sum(rows for _, _, rows in found), import_.removed)
         # Stored before the rewrite: after a kill behind it, the rows could not be counted again.
         store.update_progress(Import, import_.id, now_ms(), removed=removed)
-        rewrite_files(table, data_files, lambda batch: without_import(batch, import_.id))
+        for imported, data_files, _ in found:
+            rewrite_files(imported, data_files, lambda batch: without_import(batch, import_.id))
         time.sleep(SNAPSHOT_MAX_AGE_SECONDS)  # undone: no query that starts then sees its rows
         store.update(Import, import_.id, now_ms(), state=ImportState.UNDONE)
         log.info("import deleted", extra={"import_id": import_.id, "rows": removed})
@@ -74,16 +81,17 @@ def files_of_import(table: LakeTable, import_: Import) -> tuple[Sequence[LiveDat
     rows_by_file = {
         data_file: rows
         for data_file in live_data_files(table.handle, table.table)
-        if may_contain(data_file, import_.website_id)
+        if may_contain(table, data_file, import_.website_id)
         and (rows := count_rows(table, data_file, import_.id))
     }
     return tuple(rows_by_file), sum(rows_by_file.values())
 
 
-def may_contain(data_file: LiveDataFile, website_id: str) -> bool:
+def may_contain(table: LakeTable, data_file: LiveDataFile, website_id: str) -> bool:
     """Whether a file may have imported rows of the website, by its min/max statistics."""
     subjects = data_file.subjects
-    return data_file.is_imported and (subjects is None or subjects[0] <= website_id <= subjects[1])
+    is_imported = data_file.is_imported or table.table is IMPORTED_TOTALS
+    return is_imported and (subjects is None or subjects[0] <= website_id <= subjects[1])
 
 
 def count_rows(table: LakeTable, data_file: LiveDataFile, import_id: str) -> int:

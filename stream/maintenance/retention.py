@@ -1,9 +1,10 @@
 """Retention: deletes the rows that are older than their website keeps, or whose website is gone.
 
 Main tables go first, each file at most once a pass (`expiry.py` says when) and with corrections in
-the ledger (`row_removal.py`). Then quarantine and ledger, by the longest days of a website's
-tables: only where the ledger's counts of the deleted days add up to no stored row, so that what
-stays is balanced, and never of the days for which collectors have counts of their own.
+the ledger (`row_removal.py`); imported totals are no items, and have none. Then quarantine and
+ledger, by the longest days of a website's tables: only where the ledger's counts of the deleted
+days add up to no stored row, so that what stays is balanced, and never of the days for which
+collectors have counts of their own.
 
 A deleted website or organization is purged when it can no longer be restored: all its rows are due,
 whatever their age. Its purge is over once no table has a row of it; late rows that were still in
@@ -20,14 +21,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from msgspec import Struct, structs
 
-from schemas.kinds import KINDS
+from schemas.kinds import AGING_TABLES, KINDS
 from schemas.registry import DatabaseError, Link, Organization, RegistryStore, Website
 from schemas.registry.contents import RegistryVersion
 from schemas.registry.keep_days import DAY_MS, KeepBounds
 from schemas.registry.records import Deletion
 from schemas.runtime.clock import now_ms
 from schemas.runtime.settings import Settings
-from schemas.tables import LEDGER, QUARANTINE, Table
+from schemas.tables import IMPORTED_TOTALS, LEDGER, QUARANTINE, Table
 from stream.maintenance.expiry import (
     ALWAYS,
     NEVER,
@@ -52,7 +53,7 @@ INTERVAL_SECONDS = 3_600.0
 LATE_ROWS_MS = 30 * DAY_MS
 """For so long after a purge rows that were still in Kafka are deleted."""
 PURGED = "purged"
-MAIN_TABLES = frozenset(kind.table.name for kind in KINDS)
+MAIN_TABLES = frozenset(table.name for table in AGING_TABLES)
 
 HOUR_MS = 3_600_000
 
@@ -148,10 +149,14 @@ class Retention:
     def _remove_main_rows(
         self, table: LakeTable, settings: Settings, expiries: Sequence[Expiry]
     ) -> None:
-        topic, subject = topic_of(settings, table.table), table.table.subject_column
+        subject = table.table.subject_column
         for expiry in expiries:
             data_files = self._due_files(table, expiry)
             if not data_files:
+                continue
+            if table.table is IMPORTED_TOTALS:  # no items that the ledger has counted
+                rewrite_files(table, data_files, partial(_kept_rows, expiry, subject))
+                self._on_step("rewrite")
                 continue
             removal = Removal(
                 expiry.reason,
@@ -159,6 +164,7 @@ class Retention:
                 partial(expiry.causes, subject_column=subject),
             )
             ledger = LakeTable(settings, LEDGER)
+            topic = topic_of(settings, table.table)
             removed = remove_rows(table, ledger, topic, data_files, removal, self._on_step)
             log.info(
                 "rows deleted",
@@ -197,7 +203,7 @@ class Retention:
             quarantine = LakeTable(settings, QUARANTINE)
             for side in (quarantine, ledger):
                 data_files = self._due_files(side, balanced)
-                rewrite_files(side, data_files, partial(_kept_rows, balanced))
+                rewrite_files(side, data_files, partial(_kept_rows, balanced, "subject_id"))
                 if data_files:
                     self._on_step(side.table.name)
         return True
@@ -279,6 +285,6 @@ def _has_open_removal(ledger: LakeTable, settings: Settings) -> bool:
     return any(mains[name].number(key) < ledger.next_offset(key) for name, key in keys.items())
 
 
-def _kept_rows(expiry: Expiry, batch: pa.Table) -> pa.Table:
-    """The rows of a side table that are not due."""
-    return batch.filter(pc.is_null(expiry.causes(batch, "subject_id")))
+def _kept_rows(expiry: Expiry, subject_column: str, batch: pa.Table) -> pa.Table:
+    """The rows that are not due."""
+    return batch.filter(pc.is_null(expiry.causes(batch, subject_column)))

@@ -12,7 +12,7 @@ from schemas.lake.delta_table import UnreadableTable, open_table
 from schemas.lake.table_location import local_folder, table_url
 from schemas.runtime.finding import Finding
 from schemas.runtime.settings import Settings
-from schemas.tables import LEDGER, QUARANTINE
+from schemas.tables import IMPORTED_TOTALS, LEDGER, QUARANTINE
 from stream.maintenance.merge_plan import LiveDataFile, live_data_files
 from stream.storage.log_repair import repair_log, restore_entries
 
@@ -101,6 +101,12 @@ def file_finding(table: str, data_file: LiveDataFile, problem: str) -> Finding:
         remedy = (
             f"{from_backup}, or give its rows up: {command}; "
             "what then differs between ledger and tables is a finding that can be accepted"
+        )
+    elif table == IMPORTED_TOTALS.name:
+        meaning = "Queries of these imported totals fail; others succeed, and storing continues."
+        remedy = (
+            f"{from_backup}, or give its rows up: {command}; then undo the imports of totals, and "
+            "import their files again"
         )
     else:
         meaning = (

@@ -52,6 +52,8 @@ from stream.writing.batch_writer import BatchWriter
 from tests.postgresql import MIGRATED, PostgreSQL
 from tests.s3.server import S3Server
 from tests.stream.builders import a_message, an_envelope, named, rows, settings
+from tests.stream.imported_totals import store as store_totals
+from tests.stream.imported_totals import stored as stored_totals
 
 ENDED = threading.Event()
 ENDED.set()
@@ -131,6 +133,17 @@ def test_a_restored_lake_has_the_rows_the_version_and_the_registry(
     store = RegistryStore(restored.registry_url)
     assert [organization.name for organization in store.list(Organization)] == ["Acme"]
     store.close()
+
+
+def test_imported_totals_are_restored_and_stay_stored_once(
+    source: Settings, restored: Settings, target: LocalFiles
+) -> None:
+    store_totals(source, "i1", [-2, -1])
+
+    restore_newest(target, take_backup(source, target).manifest, restored)
+    store_totals(restored, "i1", [-2, -1])
+
+    assert stored_totals(restored) == [("i1", -2), ("i1", -1)]
 
 
 def test_a_worker_reads_on_where_the_backup_ended(

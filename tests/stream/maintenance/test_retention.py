@@ -26,6 +26,8 @@ from stream.recovery.ledger_balance import check_balance
 from stream.storage.delta_commit import LakeTable
 from stream.writing.batch_writer import BatchWriter
 from tests.stream.builders import NOON_MS, a_message, an_envelope, rows, settings
+from tests.stream.imported_totals import store as store_totals
+from tests.stream.imported_totals import stored as stored_totals
 from tests.stream.writing.test_backfill_writer import a_backfill, lines
 
 STAMPS: dict[str, Any] = {"created_at": NOON_MS, "updated_at": NOON_MS}
@@ -189,6 +191,19 @@ def test_imported_history_is_as_old_as_it_says(world: World) -> None:
     assert world.is_balanced()
 
 
+def test_imported_totals_are_deleted_by_the_day_that_was_counted(world: World) -> None:
+    store_totals(world.config, "i1", [-30, -20, -1])
+    store_totals(world.config, "i2", [-30], website="w2")
+    world.keeps(all=9, imported_totals=25)
+
+    world.cycle(0)
+    early = stored_totals(world.config)
+    world.cycle(3)
+
+    assert early == [("i1", -30), ("i1", -20), ("i1", -1), ("i2", -30)]
+    assert stored_totals(world.config) == [("i1", -20), ("i1", -1), ("i2", -30)]
+
+
 def test_a_file_through_which_the_border_moves_is_rewritten_once_a_week(world: World) -> None:
     world.holds(*(event(f"day {day}", day, received_day=7) for day in range(8)))
     world.keeps(all=20)
@@ -304,6 +319,16 @@ def test_a_deleted_website_is_purged_when_it_can_no_longer_be_restored(world: Wo
     assert rows(world.config, LEDGER, "subject_id", "stored") == [("w2", 1)]
     assert rows(world.config, QUARANTINE, "stage") == []
     assert world.is_balanced()
+
+
+def test_imported_totals_go_with_their_website(world: World) -> None:
+    store_totals(world.config, "i1", [-3, -1])
+    store_totals(world.config, "i2", [-3], website="w2")
+    world.store.delete(Website, "w1")
+
+    world.cycle(after_days=31)
+
+    assert stored_totals(world.config) == [("i2", -3)]
 
 
 def test_a_purged_id_is_made_again_without_its_old_rows(tmp_path: Path) -> None:

@@ -14,12 +14,13 @@ from schemas.kinds import KINDS, TABLES
 from schemas.lake.delta_table import UnreadableTable, open_table
 from schemas.lake.table_location import table_url
 from schemas.runtime.settings import Settings
-from schemas.tables import EVENTS, Table
+from schemas.tables import EVENTS, IMPORTED_TOTALS, Table
 from stream.enrich.rules.lookups import Lookups
 from stream.maintenance.compaction import compact
 from stream.storage.delta_commit import LakeTable
 from stream.writing.batch_writer import BatchWriter
 from tests.stream.builders import NOON_MS, a_message, an_envelope, settings, version
+from tests.stream.imported_totals import store as store_totals
 
 ITEMS: dict[str, dict[str, Any]] = {
     "custom_event": {
@@ -56,6 +57,9 @@ def fill(config: Settings) -> None:
             if offset == 1:
                 for table in TABLES:
                     compact(LakeTable(config, table), config)
+    for number in range(3):
+        store_totals(config, f"i{number}", [-9, -8, number, number + 1])
+        compact(LakeTable(config, IMPORTED_TOTALS), config)
 
 
 def by_order(table: Table) -> str:
