@@ -155,16 +155,16 @@ def show_preview(opened: SourceFile, mapper: ColumnMapper, is_json: bool) -> Non
         click.echo(f"  not read: {', '.join(found.ignored_columns)}")
     for field, count in found.facts_left_out.items():
         click.echo(f"  {field}: {count:,} values cannot be read and are left out")
-    _show_counts(f"{found.accepted:,} events", found.names)
-    _show_counts(f"{len(found.days):,} days", found.days)
-    _show_counts(f"{found.rejected:,} lines are no events or invalid", found.reasons)
+    show_counts(f"{found.accepted:,} events", found.names)
+    show_counts(f"{len(found.days):,} days", found.days)
+    show_counts(f"{found.rejected:,} lines are no events or invalid", found.reasons)
     click.echo(f"\nthe first {len(found.rows)} events")
     for row in found.rows:
         click.echo(f"  {msgspec.json.encode(row).decode()}")
     return None
 
 
-def _show_counts(title: str, counts: Mapping[str, int]) -> None:
+def show_counts(title: str, counts: Mapping[str, int]) -> None:
     """The first entries, and how many others there are."""
     click.echo(f"\n{title}")
     for name, count in islice(counts.items(), SHOWN_COUNTS):

@@ -4,6 +4,7 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -18,6 +19,7 @@ from deploy.cli.import_file import (
     warn_without_visits,
 )
 from deploy.cli.import_follow import follow
+from deploy.cli.import_totals import import_totals, show_totals
 from deploy.cli.progress_bar import ProgressBar
 from deploy.importer.column_mapping import ColumnMapper, InvalidMapping
 from deploy.importer.csv_rows import InvalidFile
@@ -34,6 +36,9 @@ from schemas.lake.object_store import StoreUnreachable
 from schemas.registry import Import, ImportState, RegistryStore, Website
 from schemas.runtime.clock import now_ms
 from schemas.runtime.settings import Settings
+
+if TYPE_CHECKING:
+    from deploy.importer.totals.totals_file import Totals
 
 IMPORT_COLUMNS = (
     "id",
@@ -105,7 +110,8 @@ def import_file(
     json: bool,
 ) -> None:
     """Import FILE: CSV, JSON lines, Parquet or an access log; plain, gzip, zstd or zip; a folder,
-    an s3:// URL, or - for standard input. Run again, it resumes where it stopped.
+    an s3:// URL, or - for standard input. Run again, it resumes where it stopped. Daily totals of
+    Plausible, Google Analytics, Fathom and Matomo are stored as totals.
     """
     overrides = _parse_mapping(pairs)
     if website is None and not check:
@@ -119,6 +125,10 @@ def import_file(
                 return follow(tidemark.settings, store, owner, Path(source), overrides, url)
         with local_file(source) as (path, rejects):
             opened = SourceFile(path, format_, rejects)
+            if totals := _read_totals(opened, overrides):
+                if check:
+                    return show_totals(opened, totals, json)
+                return import_totals(tidemark, opened, totals, str(website), dry_run, again, json)
             if check:
                 mapper = ColumnMapper(overrides, visitor_of=blank_visitor)
                 check_file(opened, mapper)
@@ -133,6 +143,13 @@ def import_file(
         StoreUnreachable,
     ) as error:
         raise click.ClickException(str(error)) from None
+
+
+def _read_totals(opened: SourceFile, overrides: Mapping[str, str]) -> "Totals | None":
+    """The totals of a file; None for events. `--map` says that the lines are events."""
+    from deploy.importer.totals.totals_file import read_totals  # with the table format
+
+    return None if overrides else read_totals(opened)
 
 
 def _import(

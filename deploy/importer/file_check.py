@@ -1,6 +1,6 @@
 """Checks the first 1,000 lines of a file before an import is created.
 
-Files of totals are refused: one row for a day of 30 page views is not one event.
+Totals that no known report has (`totals/`) are refused: a row for 30 page views is not one event.
 """
 
 from collections.abc import Iterable, Sequence
@@ -71,17 +71,17 @@ PRODUCTS = (
     Product(
         frozenset(("nb_visits",)),
         "Matomo (a report)",
-        "export its visits log instead",
+        "export its visits log instead, or the report with a line for each day",
     ),
     Product(
         frozenset(("total_users",)),
         "Google Analytics (a report)",
-        "export single events with BigQuery instead",
+        "export single events with BigQuery instead, or the report with the dimension Date",
     ),
     Product(
         frozenset(("active_users",)),
         "Google Analytics (a report)",
-        "export single events with BigQuery instead",
+        "export single events with BigQuery instead, or the report with the dimension Date",
     ),
 )
 

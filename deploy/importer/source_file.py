@@ -54,7 +54,7 @@ class SourceFile:
             self._read = 0
             for member in self.members:
                 before = number
-                with closing(self._lines_of(member, passed)) as lines:
+                with closing(self.lines_of(member, passed)) as lines:
                     for line in lines:
                         number = before + line.number
                         fields = event_data.joined(line.fields) if event_data else line.fields
@@ -65,10 +65,11 @@ class SourceFile:
     def samples(self, count: int) -> Iterator[tuple[str, list[FileLine]]]:
         """The first lines of each file, with its name."""
         for member in self.members:
-            with closing(self._lines_of(member, 0)) as lines:
+            with closing(self.lines_of(member, 0)) as lines:
                 yield member.name, list(islice(lines, count))
 
-    def _lines_of(self, member: Member, passed: int) -> Generator[FileLine, None, None]:
+    def lines_of(self, member: Member, passed: int = 0) -> Generator[FileLine, None, None]:
+        """All lines of one file; `passed` are the bytes of the files before it."""
         layout = self._layouts[member.name]
         with (
             readable(member),

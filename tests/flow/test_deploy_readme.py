@@ -44,6 +44,7 @@ RUN = [line for line in dict.fromkeys([*FENCED, *INLINE]) if line not in NOT_RUN
 
 CUSTOM_QUERY = {"table": "events", "selects": [{"field": "*", "aggregate": "count"}]}
 VISITS = f"name,{{time}},path\nscreen_view,{DAY}T10:00:00Z,https://shop.example/\n"
+TOTALS = f"date,visitors,pageviews\n{DAY},2,3\n"
 
 Run = Callable[[Sequence[str]], str]
 
@@ -101,6 +102,8 @@ def test_a_command_runs(
     Path("visits.csv.gz").write_bytes(gzip.compress(visits.encode()))
     with ZipFile("export.zip", "w") as export:
         export.writestr("visits.csv", visits)
+    with ZipFile("plausible.zip", "w") as export:
+        export.writestr("imported_visitors.csv", TOTALS)
     if "--website web_…" in line:  # without a website, that of the demo is asked, with its key
         monkeypatch.setenv("TIDEMARK_API_KEY", tenant.key)
 

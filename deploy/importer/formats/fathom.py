@@ -1,4 +1,4 @@
-"""Fathom: its CSV of events; that of page views has totals, and is refused."""
+"""Fathom: its CSV of events; that of page views has totals (`totals/fathom.py`)."""
 
 from deploy.importer.formats.cell_values import InvalidLine, parse_number, parse_text
 from deploy.importer.formats.export_format import Columns, ExportFormat
