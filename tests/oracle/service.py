@@ -76,6 +76,7 @@ class Service:
         trace: TracebackType | None,
     ) -> None:
         self._served.close()
+        index_store.WRITER.submit(int).result()  # no file is written into a folder being deleted
         self._folder.cleanup()
         index_store.FEW_ROLLUPS = FEW_ROLLUPS
 
