@@ -10,6 +10,7 @@ import click
 from deploy.cli.context import CliContext, key_options
 from deploy.demo.demo_file import read_demo
 from ingest.protocols.all_protocols import PROTOCOLS
+from ingest.protocols.vercel import VERCEL, drain_secret
 from query.client import Client, ServiceError, TransferError
 from query.resources.saved_validation import validate_record
 from schemas.registry import Alias, RecordConflict, Website
@@ -72,10 +73,13 @@ def adopt(
         except RecordConflict:
             if not store.list(Alias, website_id=website, product=product, name=name):
                 raise
+        secret = store.receipt_key().secret_for(product)
     base = (collect_url or public_collector_url(tidemark.settings)).rstrip("/")
     host = urlsplit(base).netloc
     click.echo(f"{protocol.title}: '{name}' is an alias of the website {website}.")
     click.echo(f"Change in its trackers: {protocol.setting.format(url=base, host=host, id=name)}")
+    if product == VERCEL.product:
+        click.echo(f"Its secret: {drain_secret(name, secret)}")
     demo = read_demo(tidemark.settings.data)
     text = key_file or key or (demo.api_key if demo and demo.website_id == website else None)
     if no_wait:

@@ -47,7 +47,7 @@ from schemas.errors import (
     OutcomeUnknown,
     Unauthorized,
 )
-from schemas.http.asgi import headers_by_name, send_body
+from schemas.http.asgi import WHOLE_BODY_KEY, headers_by_name, send_body
 from schemas.http.client_ip import truncate_ip
 from schemas.http.error_bodies import encode_json
 from schemas.http.middleware import ERROR_REPLY_KEY
@@ -101,6 +101,12 @@ def protocol_endpoint(protocol: Protocol, route: Route, dependencies: Dependenci
         ticket = await middleware.admission.admit(scope, sender.holder if sender else None, network)
         request = await read_request(protocol, scope, receive, head, now)
         scope[ERROR_REPLY_KEY] = lambda error: sendable(route.error(error, request))
+        if route.verify is not None:
+            secret = dependencies.registry.snapshot.receipt_key.secret_for(protocol.product)
+            if (reply := route.verify(request, secret)) is not None:
+                middleware.admit_anonymous(scope)
+                await send_body(send, *sendable(reply), list(reply.headers))
+                return
         messages = route.read(request)
         senders = await find_senders(protocol, head, messages, dependencies, now)
         first_sender = next(iter(senders.values()))
@@ -139,6 +145,7 @@ async def read_request(
         read_form(scope["query_string"]),
         headers,
         body,
+        scope.get(WHOLE_BODY_KEY, b""),
         basic_credentials(headers.get(b"authorization")),
         now_ms,
     )

@@ -32,6 +32,8 @@ class TrackerRequest(Struct, frozen=True):
     headers: Mapping[bytes, bytes]
     body: bytes
     """Decompressed."""
+    body_as_sent: bytes
+    """What a signature is of."""
     basic: tuple[str, str] | None
     """User name and password of HTTP Basic."""
     received_ms: int
@@ -98,6 +100,7 @@ class Reply(Struct, frozen=True):
     body: bytes
     status: int = 200
     media_type: str = "application/json"
+    headers: tuple[tuple[bytes, bytes], ...] = ()
 
 
 def json_reply(body: object, status: int = 200) -> Reply:
@@ -170,6 +173,9 @@ class Route(Struct, frozen=True, kw_only=True):
     """For a path that is one of ours too; all requests behind the prefix are the product's."""
     replies_each: bool = False
     """Whether the reply has the result of each message."""
+    verify: Callable[[TrackerRequest, bytes], Reply | None] | None = None
+    """Called before messages are read, with the product's secret, which each installation has of
+    its own: Forbidden for a request that is not signed; a reply to one without messages."""
 
 
 class Page(Struct, frozen=True, kw_only=True):

@@ -1,9 +1,14 @@
 """Vercel: the drain of Web Analytics, as JSON or NDJSON.
 
 https://vercel.com/docs/drains/reference/analytics
-A drain is set up with an API key in a custom header (`Authorization: Bearer …`).
+Its address names the website, and its secret is derived from the name: nothing is stored, and a
+drain that does not sign with it is refused. Vercel looks at the address when a drain is set up: its
+reply must have the code that Vercel shows then, which is in the address or in the request.
 """
 
+import hashlib
+import hmac
+import re
 from typing import Any
 
 import msgspec
@@ -20,14 +25,42 @@ from ingest.protocols.protocol import (
     TrackerRequest,
     event,
     json_reply,
-    member,
     page_view,
     read_json,
     text,
 )
-from schemas.errors import Malformed
+from schemas.errors import Forbidden, Malformed
+
+CODE = re.compile(r"[A-Za-z0-9_-]{1,128}")
+"""The code that Vercel looks for when a drain is set up."""
+NOT_SIGNED = (
+    "'x-vercel-signature' must be the HMAC-SHA1 of the body with the secret that "
+    "`tidemark adopt vercel WEBSITE` prints"
+)
 
 _decoder = msgspec.json.Decoder()
+
+
+def drain_secret(alias: str, secret: bytes) -> str:
+    """The secret of the drain of an alias, with that of the installation."""
+    return hashlib.blake2s(alias.encode(), key=secret, digest_size=20).hexdigest()
+
+
+def verify_drain(request: TrackerRequest, secret: bytes) -> Reply | None:
+    """The reply to Vercel's look at the address; Forbidden for messages that are not signed."""
+    given = request.headers.get(b"x-vercel-signature")
+    code = request.headers.get(b"x-vercel-verify", b"").decode("latin-1") or request.query.get(
+        "verify", ""
+    )
+    if given is None and code and (not request.body or b"x-vercel-verify" in request.headers):
+        if not CODE.fullmatch(code):
+            raise Malformed("The code must have up to 128 letters, digits, '-' and '_'")
+        return Reply(b"{}", headers=((b"x-vercel-verify", code.encode()),))
+    key = drain_secret(request.query.get("website_id", ""), secret).encode()
+    expected = hmac.new(key, request.body_as_sent, hashlib.sha1).hexdigest().encode()
+    if given is None or not hmac.compare_digest(given.lower(), expected):
+        raise Forbidden(NOT_SIGNED)
+    return None
 
 
 def read_drain(request: TrackerRequest) -> Messages:
@@ -42,8 +75,7 @@ def read_drain(request: TrackerRequest) -> Messages:
             raise Malformed(f"The body must be a JSON array or NDJSON: {error}") from None
     if not isinstance(events, list) or not events:
         raise Malformed("There must be at least one event")
-    alias = request.query.get("website_id") or text(member(events[0], "projectId"), 255)
-    return Messages(alias, [_message(one) for one in events])
+    return Messages(request.query.get("website_id"), [_message(one) for one in events])
 
 
 def _message(sent: Any) -> Message:
@@ -61,11 +93,12 @@ def _message(sent: Any) -> Message:
     }
     kind = sent.get("eventType")
     if kind == "pageview":
-        return Message([page_view(**fields)])
+        return Message([page_view(**fields)], from_server=True)
     name = text(sent.get("eventName"), 256)
     if kind != "event" or name is None:
         return Message(invalid="'eventType' must be pageview, or event with an 'eventName'")
-    return Message([event(name, **fields, properties=_data(sent.get("eventData")))])
+    named = event(name, **fields, properties=_data(sent.get("eventData")))
+    return Message([named], from_server=True)
 
 
 def _data(value: object) -> object:
@@ -86,27 +119,29 @@ def reply(_outcome: Outcome) -> Reply:
 VERCEL = Protocol(
     product="vercel",
     title="Vercel Web Analytics drains",
-    setting="a drain of Web Analytics to {url}/vercel/drain?website_id={id}, with the header "
-    "Authorization: Bearer KEY",
+    setting="a drain of Web Analytics to {url}/vercel/drain?website_id={id}&verify=CODE, with the "
+    "code that Vercel shows there",
     routes=(
         Route(
             path="/vercel/drain",
+            methods=("GET", "POST"),
             example=Example(
                 [
                     {
                         "schema": "vercel.analytics.v1",
                         "eventType": "pageview",
                         "timestamp": 1795000000000,
-                        "projectId": EXAMPLE_ALIAS,
                         "sessionId": 1,
                         "deviceId": 2,
                         "origin": "https://shop.example",
                         "path": "/",
                     }
-                ]
+                ],
+                f"website_id={EXAMPLE_ALIAS}",
             ),
             read=read_drain,
             reply=reply,
+            verify=verify_drain,
         ),
     ),
 )

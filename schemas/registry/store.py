@@ -10,6 +10,7 @@ from typing import Any, Self
 import msgspec
 import sqlalchemy as sa
 
+from schemas.receipts import ReceiptKey
 from schemas.registry import database
 from schemas.registry.audit_names import Names, read_names
 from schemas.registry.audit_trail import read_changes
@@ -257,9 +258,16 @@ class RegistryStore:
 
     def tombstone_key(self) -> TombstoneKey:
         """The key of tombstones, made from a secret of the registry."""
+        return TombstoneKey(self._secret())
+
+    def receipt_key(self) -> ReceiptKey:
+        """The key of receipts, from which other secrets are made too."""
+        return ReceiptKey(self._secret())
+
+    def _secret(self) -> str:
         with self._connections.engine().connect() as connection:
             secret = connection.execute(sa.select(database.REVISION.c.receipt_secret))
-            return TombstoneKey(str(secret.scalar_one()))
+            return str(secret.scalar_one())
 
     def truncate_log(self) -> None:
         """Write the log of a SQLite registry to its file: replaced values are gone from both.

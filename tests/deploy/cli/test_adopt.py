@@ -1,6 +1,7 @@
 """tidemark adopt: the alias that it registers, and what it says to change."""
 
 import json
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -32,6 +33,26 @@ def test_an_alias_is_registered_once_and_the_setting_is_printed(
     assert [(one["product"], one["name"], one["websiteId"]) for one in listed] == [
         ("segment", "wk1", website)
     ]
+
+
+def test_the_secret_of_a_drain_is_printed_and_is_the_same_again(
+    ask: Callable[..., Any], run: Run
+) -> None:
+    website = a_website(ask)
+    url = ("--collect-url", "https://t.example", "--no-wait")
+
+    first = run("adopt", "vercel", website, "--id", "shop", *url).out.splitlines()
+    again = run("adopt", "vercel", website, "--id", "shop", *url).out.splitlines()
+    other = run("adopt", "vercel", website, "--id", "docs", *url).out.splitlines()
+
+    assert first == again
+    assert first[1] == (
+        "Change in its trackers: a drain of Web Analytics to "
+        "https://t.example/vercel/drain?website_id=shop&verify=CODE, with the code that Vercel "
+        "shows there"
+    )
+    assert re.fullmatch("Its secret: [0-9a-f]{40}", first[2])
+    assert other[2] != first[2]
 
 
 def test_an_id_of_another_website_is_refused(ask: Callable[..., Any], run: Run) -> None:
