@@ -106,6 +106,10 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
         "List the rate limits of the organization, and what the last minute used of them.",
     ),
     "import": ("imports.imports", "Import historical events from a file or export."),
+    "reconcile": (
+        "reconcile.reconcile",
+        "Compare the totals of another product in FILE with what is stored for WEBSITE.",
+    ),
     "person": ("person.person", "Export everything about one visitor or profile."),
     "erase": (
         "erasures.erase",
