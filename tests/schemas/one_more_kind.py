@@ -59,6 +59,7 @@ RATING = Kind(
 
 schemas.kinds.KINDS += (RATING,)
 schemas.kinds.ALL_KINDS += (RATING,)
+schemas.kinds.AGING_TABLES += (RATINGS,)
 schemas.kinds.TABLES += (RATINGS,)
 
 
