@@ -7,6 +7,7 @@ import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
+from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.errors import KafkaError
 from msgspec import Struct
 
@@ -59,7 +60,10 @@ def topic_identity(settings: Settings, topic: str) -> TopicIdentity | None:
 
 
 def send_messages(settings: Settings, topic: str, messages: Sequence[tuple[int, bytes]]) -> None:
-    """Send messages to their partitions, until Kafka has all; Unreachable when it does not."""
+    """Send messages to their partitions, until Kafka has all; Unreachable when it does not.
+
+    A topic that was made anew with fewer partitions takes each always in the same one of them.
+    """
     try:
         asyncio.run(_send(settings, topic, messages))
     except (KafkaError, TimeoutError) as error:
@@ -72,9 +76,10 @@ async def _send(settings: Settings, topic: str, messages: Sequence[tuple[int, by
     )
     await producer.start()
     try:
+        count = len(await producer.partitions_for(topic))
         await asyncio.gather(
             *[
-                await producer.send(topic, message, partition=partition)
+                await producer.send(topic, message, partition=partition % count)
                 for partition, message in messages
             ]
         )
@@ -100,10 +105,11 @@ async def _messages_at(
     )
     await consumer.start()
     try:
-        if topic not in await consumer.topics():
+        existing = await _partitions(settings, topic)
+        positions = [(number, offset) for number, offset in positions if number in existing]
+        partitions = [TopicPartition(topic, number) for number in sorted(dict(positions))]
+        if not partitions:
             return {}
-        numbers = sorted({number for number, _ in positions})
-        partitions = [TopicPartition(topic, number) for number in numbers]
         consumer.assign(partitions)
         firsts = await consumer.beginning_offsets(partitions)
         ends = await consumer.end_offsets(partitions)
@@ -120,6 +126,17 @@ async def _messages_at(
         return messages
     finally:
         await consumer.stop()
+
+
+async def _partitions(settings: Settings, topic: str) -> set[int]:
+    """The partitions of a topic; none if it does not exist."""
+    admin = AIOKafkaAdminClient(**client_arguments(settings))
+    await admin.start()
+    try:
+        [described] = await admin.describe_topics([topic])
+    finally:
+        await admin.close()
+    return {partition["partition"] for partition in described["partitions"]}
 
 
 async def _replay(
