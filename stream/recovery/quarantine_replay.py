@@ -25,6 +25,7 @@ from schemas.lake.item_changes import EVENT_ID, ItemChange, NotChangeable
 from schemas.lake.quarantine_reasons import replay_id
 from schemas.registry.item_privacy import without_ids, without_names, without_parameters
 from schemas.registry.privacy import DEFAULT_PRIVACY, Privacy
+from schemas.registry.tombstones import Tombstones
 from schemas.runtime.clock import now_ms
 from schemas.runtime.settings import Settings
 from schemas.tables import QUARANTINE
@@ -36,7 +37,7 @@ from stream.recovery.quarantined_messages import open_entries
 from stream.recovery.topic_replay import messages_at, send_messages
 from stream.rows.arrow_tables import to_arrow
 from stream.rows.decoder import DECODE_ERRORS, MAX_RECEIVED_MS, decode_batch
-from stream.rows.erased_rows import ERASED_REASON
+from stream.rows.erased_rows import ERASED_REASON, payload_erasure
 from stream.rows.kafka_message import KafkaMessage, UnreadableChunk, open_message
 from stream.rows.ledger import LedgerCounts
 from stream.rows.quarantine import MAX_PAYLOAD_BYTES, QuarantineStage
@@ -148,10 +149,19 @@ def plan_replay(
     by_topic: dict[str, list[_Entry]] = defaultdict(list)
     for entry in entries:
         by_topic[entry.topic].append(entry)
+    tombstones = lookups.tombstones()
     for topic, of_topic in by_topic.items():
         requests = messages_at(settings, topic, (entry.at for entry in of_topic))
         drafts = [
-            _draft(entry, kinds.get(topic), requests.get(entry.at), changes, owner_of, privacy_of)
+            _draft(
+                entry,
+                kinds.get(topic),
+                requests.get(entry.at),
+                changes,
+                owner_of,
+                privacy_of,
+                tombstones,
+            )
             for entry in of_topic
         ]
         failures = _failures(kinds.get(topic), [draft.message for draft in drafts], lookups)
@@ -261,12 +271,16 @@ def _draft(
     changes: Sequence[ItemChange],
     owner_of: OwnerOf,
     privacy_of: PrivacyOf,
+    tombstones: Tombstones,
 ) -> _Draft:
     original = _original_envelope(entry, request)
     item = message = problem = None
     try:
         privacy = privacy_of(entry.subject_id or "")
         item = _private(_repaired(entry, kind, changes), kind, privacy)
+        of_subject = tombstones.of_subject(entry.subject_id)
+        if payload_erasure(msgspec.json.encode(item), of_subject, tombstones.key):
+            raise NotReplayable("its visitor, profile or property was erased")
         envelope = _replay_envelope(entry, original, item, owner_of, privacy)
         message = encode_chunk([encode_envelope(envelope)])
     except (NotReplayable, NotChangeable) as error:

@@ -12,7 +12,14 @@ from schemas.envelope import Envelope, decode_chunk, encode_chunk, encode_envelo
 from schemas.kinds import CLICK, CUSTOM_EVENT, IMPORTED_EVENT, WEB_VITAL, Kind
 from schemas.lake.item_changes import parse_change
 from schemas.lake.quarantine_reasons import replay_id
+from schemas.registry import Selector
 from schemas.registry.privacy import DEFAULT_PRIVACY, Privacy
+from schemas.registry.tombstones import (
+    NO_TOMBSTONES,
+    SubjectTombstones,
+    TombstoneKey,
+    Tombstones,
+)
 from schemas.runtime.clock import now_ms
 from schemas.runtime.settings import Settings
 from schemas.tables import EVENTS, LEDGER, QUARANTINE
@@ -20,6 +27,7 @@ from stream.enrich.rules.lookups import Lookups
 from stream.recovery import quarantine_replay
 from stream.recovery.ledger_balance import check_balance
 from stream.recovery.quarantine_replay import ReplayPlan, ReplaySelection, plan_replay, send_replay
+from stream.recovery.topic_replay import messages_at, send_messages
 from stream.rows.kafka_message import KafkaMessage, open_message
 from stream.rows.quarantine import (
     MAX_PAYLOAD_BYTES,
@@ -57,6 +65,7 @@ def plan(
     monkeypatch: pytest.MonkeyPatch,
     in_kafka: Sequence[KafkaMessage] = (),
     privacy: Privacy = DEFAULT_PRIVACY,
+    tombstones: Tombstones = NO_TOMBSTONES,
     **selection: Any,
 ) -> ReplayPlan:
     """The plan of a replay, where Kafka still has these messages."""
@@ -70,7 +79,8 @@ def plan(
     monkeypatch.setattr(quarantine_replay, "messages_at", messages_at)
     parsed = [parse_change(change) for change in changes]
     chosen = structs.replace(ReplaySelection("w1"), **selection)
-    return plan_replay(config, chosen, parsed, Lookups(), OWNERS, lambda _: privacy)
+    lookups = Lookups(tombstones=lambda: tombstones)
+    return plan_replay(config, chosen, parsed, lookups, OWNERS, lambda _: privacy)
 
 
 def problems(planned: ReplayPlan) -> list[str | None]:
@@ -183,6 +193,28 @@ def test_an_item_that_would_fail_again_is_not_sent(
     assert problems(plan(config, monkeypatch=monkeypatch)) == [failure, failure]
     planned = plan(config, "name = text", "properties.n = number", monkeypatch=monkeypatch)
     assert problems(planned) == [None, "'properties.n' has no object to be in"]
+    assert planned.sendable == 1
+
+
+def test_an_item_of_an_erased_visitor_is_not_sent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = settings(tmp_path)
+    items = ({"name": 7, "anonymousId": "ann"}, {"name": 8, "anonymousId": "bob"})
+    receive(config, a_message(0, an_hour_ago(*items)))
+    key = TombstoneKey("00" * 16)
+    of_ann = SubjectTombstones(
+        {key.tombstone(Selector.VISITOR, "ann"): "e1"}, frozenset({Selector.VISITOR})
+    )
+
+    planned = plan(
+        config,
+        "name = text",
+        tombstones=Tombstones(key, {"w1": of_ann}),
+        monkeypatch=monkeypatch,
+    )
+
+    assert problems(planned) == ["its visitor, profile or property was erased", None]
     assert planned.sendable == 1
 
 
@@ -301,6 +333,17 @@ def test_a_replay_on_a_broker_is_stored_once_however_often_it_is_sent(site: Site
     assert tuple(map(sum, zip(*counts, strict=True))) == (6, 4, 2, 0)
     assert site.stop() == 0
     assert list(check_balance(config)) == []
+
+
+def test_a_topic_made_anew_with_fewer_partitions_takes_replays(site: Site) -> None:
+    site.create_topics(partitions=2)
+    body = encode_chunk([encode_envelope(an_hour_ago({"name": "a"}))])
+
+    before = messages_at(site.settings, site.topic, [(4, 0), (1, 0)])
+    send_messages(site.settings, site.topic, [(5, body)])
+    after = messages_at(site.settings, site.topic, [(4, 0), (1, 0)])
+
+    assert (before, list(after)) == ({}, [(1, 0)])
 
 
 def stages(config: Settings) -> list[str]:
