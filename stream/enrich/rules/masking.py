@@ -1,6 +1,7 @@
 """Masks e-mail addresses, tokens and card numbers in a text: `[email]`, `[token]`, `[card]`.
 
-Left as they are: UUIDs, versions, order numbers, hashes in names of files, words joined by dashes.
+Left as they are: UUIDs, versions, order numbers, hashes in names of files or behind a word such as
+`commit/`, words joined by dashes or capitals.
 A number is a card's by its prefix, length and check digit; a secret without a known form by its
 length and mixture.
 """
@@ -53,6 +54,17 @@ _NAMED = re.compile(
 _LONG = re.compile(r"(?<![\w.-])[A-Za-z0-9_-]{32,512}={0,2}(?![\w-])(?!\.[A-Za-z])")
 _PIECE = re.compile(r"[A-Za-z0-9]{16,}")
 _HEX = re.compile(r"[0-9a-f]{40,}", re.IGNORECASE)
+_HASH_NAME = re.compile(
+    r"(?<![A-Za-z0-9])(?:commits?|tree|blob|raw|compare|rev|hash|sha-?(?:1|256|384|512)?|checksum"
+    r"|digest|etag|integrity)[/:=]$",
+    re.IGNORECASE,
+)
+"""Before a hexadecimal number that is a hash of contents, as in the URL of a commit."""
+_HASH_NAME_LENGTH = 24
+_WORD = re.compile(r"[A-Z]?[a-z]{2,}")
+_LEAST_WORDS = 0.7
+"""Part of a text that is words of at least two letters, as in `HowToBuild10Things`: 3 of 1,000
+random texts of 40 letters and digits have as much."""
 _PLAIN_CARD = re.compile(rf"(?:(?<![0-9A-Za-z])(?<!\d[.,])|{_ENCODED})\d{{13,19}}(?![0-9A-Za-z])")
 _GROUPED_CARD = re.compile(
     r"(?<![0-9A-Za-z])(?<![0-9A-Za-z]-)\d{4}([ +-]|%20)"
@@ -98,14 +110,21 @@ masked: GenerationalCache[str, str] = GenerationalCache(mask)
 
 def _masked_long(match: re.Match[str]) -> str:
     text = match[0]
-    return TOKEN if _HEX.fullmatch(text) or _is_random(text) else text
+    if _HEX.fullmatch(text):
+        start = match.start()
+        before = match.string[max(0, start - _HASH_NAME_LENGTH) : start]
+        return text if _HASH_NAME.search(before) else TOKEN
+    return TOKEN if _is_random(text) else text
 
 
 def _is_random(text: str) -> bool:
-    """Whether it has upper case, lower case and digits in one piece, several of each."""
+    """Whether it has upper case, lower case and digits in one piece, several of each, and is not
+    made of words."""
     kinds = (str.isupper, str.islower, str.isdigit)
-    return all(sum(map(kind, text)) >= 3 for kind in kinds) and any(
-        all(any(map(kind, piece)) for kind in kinds) for piece in _PIECE.findall(text)
+    return (
+        all(sum(map(kind, text)) >= 3 for kind in kinds)
+        and any(all(any(map(kind, piece)) for kind in kinds) for piece in _PIECE.findall(text))
+        and sum(map(len, _WORD.findall(text))) < _LEAST_WORDS * len(text)
     )
 
 
