@@ -66,7 +66,7 @@ from schemas.kinds import ALL_KINDS, CUSTOM_EVENT, Kind
 from schemas.plans import Group
 from schemas.receipts import unverified
 from schemas.registry import Key, Snapshot
-from schemas.registry.privacy import names_pattern
+from schemas.registry.privacy import DROP_REASONS, names_pattern
 from schemas.registry.tombstones import erasure_subject
 from schemas.runtime.clock import format_instant
 from schemas.telemetry.instruments import REJECTED_ITEMS, start_at_zero
@@ -155,6 +155,7 @@ def _named_subject_id(scope: Scope, dependencies: Dependencies) -> str | None:
 
 ITEMS_OMITTED = "too large to show here; it was published"
 DROPPED_BY_PRIVACY = "dropped by the privacy of the website: {reason}"
+DROPPED_BY_NAME = "'{reason}' has no place here and is not stored"
 MAX_SEEN_IDS = 10_000
 """Event ids that a stream remembers to mark repeated ones."""
 
@@ -219,7 +220,9 @@ class DebugLines:
                 **shared,
                 "count": envelope.count,
                 "dropped": reason,
-                "message": DROPPED_BY_PRIVACY.format(reason=reason),
+                "message": (
+                    DROPPED_BY_PRIVACY if reason in DROP_REASONS else DROPPED_BY_NAME
+                ).format(reason=reason),
             }
             return
         origin = {

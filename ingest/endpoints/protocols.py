@@ -20,7 +20,7 @@ from ingest.decoding.items_by_kind import DECODERS
 from ingest.decoding.limits import MAX_BODY_BYTES, MAX_ITEMS
 from ingest.decoding.request_head import RequestHead, read_link_head
 from ingest.dependencies import CollectorEndpoint, Dependencies
-from ingest.endpoints.debug import record_rejects
+from ingest.endpoints.debug import DROPPED_BY_NAME, record_rejects
 from ingest.protocols.all_protocols import PROTOCOLS
 from ingest.protocols.protocol import (
     Messages,
@@ -391,7 +391,7 @@ def record_refused(
 ) -> None:
     """Record refused and dropped messages for /debug."""
     dropped = [
-        RejectedItem(i, "DROPPED", f"'{one.dropped}' has no place here and is not stored")
+        RejectedItem(i, "DROPPED", DROPPED_BY_NAME.format(reason=one.dropped))
         for i, one in enumerate(messages.messages)
         if one.dropped
     ]

@@ -33,6 +33,16 @@ StoredFlag = (
     Annotated[bool, Meta(description="whether the items are visible to queries; only with `wait`")]
     | UnsetType
 )
+DroppedCount = (
+    Annotated[
+        int,
+        Meta(
+            description="number of items that are counted and not stored, by the privacy of the "
+            "website; only with `wait`"
+        ),
+    ]
+    | UnsetType
+)
 
 IgnoredList = (
     Annotated[
@@ -122,6 +132,7 @@ class CollectResponse(Struct):
     count: int
     receipt: ReceiptText
     stored: StoredFlag = UNSET
+    dropped: DroppedCount = UNSET
     rejected: list[RejectedItem] = []
     ignored: IgnoredList = UNSET
     drift: DriftList = UNSET
@@ -154,6 +165,7 @@ class CollectBatchResponse(Struct):
     receipts: Annotated[dict[str, ReceiptText], Meta(description="by kind of item")]
     results: Annotated[list[ItemResult], Meta(description="in the order of the request")]
     stored: StoredFlag = UNSET
+    dropped: DroppedCount = UNSET
     ignored: IgnoredList = UNSET
     drift: DriftList = UNSET
     ignored_parameters: IgnoredParametersMember = msgspec.field(

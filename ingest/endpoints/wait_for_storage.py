@@ -94,8 +94,14 @@ def wait_for_storage(app: ASGIApp, storage_watch: StorageWatch) -> ASGIApp:
             held_response = _HeldResponse()
             await app(scope, receive, held_response.send)
             receipts = held_response.receipts()
-            stored = await storage_watch.wait_for(receipts, seconds) if receipts else None
-        await held_response.release(send, stored)
+            with_items = [one for one in receipts if one.dropped < one.count]
+            is_read = not with_items or await storage_watch.wait_for(with_items, seconds)
+        if not receipts:
+            await held_response.release(send)
+            return
+        await held_response.release_with(
+            send, is_read, bool(with_items), sum(one.dropped for one in receipts)
+        )
 
     return endpoint
 
@@ -156,15 +162,22 @@ class _HeldResponse:
         body = msgspec.json.decode(self._body)
         return body if isinstance(body, dict) else None
 
-    async def release(self, send: Send, stored: bool | None) -> None:
-        """Send the response: 202 if the items are accepted and not stored yet."""
-        if stored is None:
-            await self._send(send, self._start["status"], self._body)
-            return
+    async def release(self, send: Send) -> None:
+        """Send the response as it is."""
+        await self._send(send, self._start["status"], self._body)
+
+    async def release_with(self, send: Send, is_read: bool, has_items: bool, dropped: int) -> None:
+        """Send the response with what became of the items: 202 if they are not stored yet.
+
+        Of a request whose items are all dropped nothing is stored.
+        """
+        stored = is_read and has_items
         self._start["headers"].append((STORED_HEADER, b"true" if stored else b"false"))
         body = self._json_body()
-        new_body = self._body if body is None else encode_json({**body, "stored": stored})
-        await self._send(send, 200 if stored else 202, new_body)
+        if body is not None:
+            fate = {"stored": stored, **({"dropped": dropped} if dropped else {})}
+            self._body = encode_json({**body, **fate})
+        await self._send(send, 200 if is_read else 202, self._body)
 
     async def _send(self, send: Send, status: int, body: bytes) -> None:
         headers = [pair for pair in self._start["headers"] if pair[0] != b"content-length"]

@@ -199,6 +199,18 @@ def test_dropped_items_are_told_in_debug(collector: InMemoryCollector) -> None:
     )
 
 
+def test_wait_says_that_dropped_items_are_not_stored(
+    collector: InMemoryCollector, tmp_path: Path
+) -> None:
+    (tmp_path / "lake" / "events" / "_delta_log").mkdir(parents=True)
+    set_privacy(collector, do_not_track="drop")
+
+    reply = collector.post("/track?website_id=shop&wait=stored", [VIEW, VIEW], headers=DNT)
+
+    assert (reply.status, reply.headers["tidemark-stored"]) == (200, "false")
+    assert (reply.json["count"], reply.json["stored"], reply.json["dropped"]) == (2, False, 2)
+
+
 def test_names_with_many_asterisks_take_no_time(collector: InMemoryCollector) -> None:
     # Each asterisk that is tried at each place would take years.
     name = "*a" * 60 + "*b"

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from ingest.endpoints.debug import DebugLines
 from tests.ingest.in_memory_collector import NOW, InMemoryCollector
 
 PAGE = {
@@ -112,6 +113,22 @@ def test_messages_of_a_batch_become_items_of_the_website_of_the_write_key(
     [envelope] = shop.producer.sent[0].envelopes
     assert (envelope.subject_id, envelope.user_agent, envelope.trusted) == ("shop", "", False)
     assert dropped(shop) == [("group", 1)]
+
+
+def test_debug_says_that_a_dropped_message_has_no_place(shop: InMemoryCollector) -> None:
+    shop.post("/v1/batch", {"writeKey": "wk1", "batch": [{"type": "group", "groupId": "g"}]})
+
+    [line] = [
+        line
+        for request in shop.recent.latest("shop")
+        for line in DebugLines().of_request(request)
+        if line["accepted"]
+    ]
+
+    assert (line["dropped"], line["message"]) == (
+        "group",
+        "'group' has no place here and is not stored",
+    )
 
 
 def test_a_server_with_an_api_key_names_the_browser_and_network_of_each_visitor(
