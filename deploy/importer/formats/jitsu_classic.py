@@ -14,7 +14,7 @@ OWN_EVENTS = frozenset(("identify", "user_identify", "app", "site_page_leave"))
 
 
 def jitsu_columns(line: Columns) -> Columns:
-    """`event_type` is the name of the event; `pageview` is a page view."""
+    """`event_type` is the name of the event; tables have `user_id` in place of `user.id`."""
     name = parse_text(line.get("event_type"))
     refuse_own_event("Jitsu", name, OWN_EVENTS)
     if name is None:
@@ -34,7 +34,7 @@ def jitsu_columns(line: Columns) -> Columns:
         "language": line.get("user_language"),
         "screen_resolution": line.get("screen_resolution"),
         "viewport_size": line.get("vp_size"),
-        **{utm_name: utm.get(utm_name.removeprefix("utm_")) for utm_name in UTM_NAMES},
+        **{name: utm.get(name.removeprefix("utm_")) or line.get(name) for name in UTM_NAMES},
     }
 
 

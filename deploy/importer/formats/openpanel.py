@@ -1,4 +1,5 @@
-"""OpenPanel: its export of events, with names in either spelling (`deviceId`, `device_id`)."""
+"""OpenPanel: its events with names in either spelling (`deviceId`, `device_id`), and its exports
+to an object store, which have names of their own (`event_time`, `user_id`)."""
 
 import re
 
@@ -6,6 +7,19 @@ from deploy.importer.formats.export_format import Columns, ExportFormat, as_obje
 
 OWN_EVENTS = frozenset(("session_start", "session_end"))
 CAPITAL = re.compile(r"(?<=[a-z])(?=[A-Z])")
+
+
+def object_store_columns(line: Columns) -> Columns:
+    """A line of an export to an object store; `user_id` is missing where it is the device's."""
+    return openpanel_columns(
+        {
+            **line,
+            "name": line["event_name"],
+            "id": line["event_id"],
+            "created_at": line["event_time"],
+            "profile_id": line.get("user_id"),
+        }
+    )
 
 
 def openpanel_columns(line: Columns) -> Columns:
@@ -38,6 +52,11 @@ def openpanel_columns(line: Columns) -> Columns:
 
 
 FORMATS = (
+    ExportFormat(
+        "OpenPanel (object store)",
+        frozenset(("event_name", "event_time", "device_id", "project_id", "schema_version")),
+        object_store_columns,
+    ),
     ExportFormat(
         "OpenPanel",
         frozenset(("name", "deviceId", "sessionId", "projectId", "createdAt")),

@@ -57,6 +57,11 @@ def rybbit_columns(line: Columns) -> Columns:
 
 FORMATS = (
     ExportFormat(
+        "Rybbit (bots)",
+        frozenset(("type", "pathname", "detected_ua_pattern")),
+        refusal="its lines are requests of bots; import the table `events` instead",
+    ),
+    ExportFormat(
         "Rybbit",
         frozenset(("timestamp", "session_id", "hostname", "pathname", "querystring", "type")),
         rybbit_columns,

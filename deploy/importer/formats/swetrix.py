@@ -14,15 +14,16 @@ OTHER_TABLES = frozenset(("dns", "ttfb", "lineno", "filename", "message"))
 
 
 def swetrix_columns(line: Columns) -> Columns:
-    """Columns have short names; `psid` is the session, and the visitor where none is known."""
-    session = line["psid"]
+    """Columns have short names; `psid` is the visitor of a day, newer versions have `sid`."""
+    visitor = line["psid"]
     return {
         "timestamp": line["created"],
         "event_name": _event_name(line),
-        "anonymous_id": parse_text(line.get("profileId")) or session,
-        "session_id": session,
+        "anonymous_id": parse_text(line.get("profileId")) or visitor,
+        "session_id": parse_text(line.get("sid")) or visitor,
         "host": line.get("host"),
         "path": line.get("pg"),
+        "title": line.get("title"),
         "referrer": line.get("ref"),
         "utm_source": line.get("so"),
         "utm_medium": line.get("me"),

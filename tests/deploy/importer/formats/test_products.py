@@ -221,6 +221,24 @@ def test_jitsu_classic(tmp_path: Path) -> None:
     assert names(found) == ["pageview", "signup", None]
 
 
+def test_jitsu_classic_of_a_table(tmp_path: Path) -> None:
+    header = "eventn_ctx_event_id,utc_time,event_type,user_id,user_anonymous_id,url,utm_source\n"
+
+    [event] = imported(
+        tmp_path, f"{header}e1,2026-11-01 10:00:00,signup,u7,a1,https://shop.example/a,news\n"
+    )
+
+    assert event == {
+        "timestamp": "2026-11-01 10:00:00",
+        "name": "signup",
+        "eventId": "e1",
+        "anonymousId": "a1",
+        "profileId": "u7",
+        "path": "https://shop.example/a",
+        "utm_source": "news",
+    }
+
+
 def test_zaraz(tmp_path: Path) -> None:
     system = {
         "page": {"url": {"href": "https://shop.example/a"}, "title": "A"},
@@ -268,6 +286,30 @@ def test_rybbit(tmp_path: Path) -> None:
         "this is no event: Rybbit's 'performance' is load times of a page view",
         "this is no event: Rybbit's 'error' is an error of a page",
         "'custom_event' is no kind of Rybbit that is known as an event",
+    ]
+
+
+def test_requests_of_bots_in_rybbit_are_refused(tmp_path: Path) -> None:
+    header = "timestamp,session_id,hostname,pathname,querystring,type,detected_ua_pattern\n"
+
+    with pytest.raises(InvalidMapping, match=r"Rybbit \(bots\): its lines are requests of bots"):
+        imported(tmp_path, f"{header}2026-11-01 10:00:00,s1,shop.example,/a,,pageview,true\n")
+
+
+def test_newer_databuddy_has_the_day_in_timestamp(tmp_path: Path) -> None:
+    header = "id,client_id,event_name,anonymous_id,time,session_id,url,page_count,timestamp\n"
+    row = "e1,c1,signup,a1,2026-11-01 10:00:00.500,s1,https://shop.example/a,1,2026-11-01 00:00:00"
+
+    assert imported(tmp_path, f"{header}{row}\n") == [
+        {
+            "timestamp": "2026-11-01 10:00:00.500",
+            "name": "signup",
+            "eventId": "e1",
+            "anonymousId": "a1",
+            "sessionId": "s1",
+            "path": "https://shop.example/a",
+            "page_count": 1,
+        }
     ]
 
 
@@ -390,6 +432,44 @@ def test_openpanel(tmp_path: Path, is_snake: bool) -> None:
         "properties": {"plan": "pro"},
     }
     assert names(found) == ["screen_view", "signup", None]
+
+
+def test_openpanel_of_an_object_store(tmp_path: Path) -> None:
+    line = {
+        **{"event_id": "e1", "project_id": "p", "event_name": "signup", "user_id": "u7"},
+        **{"event_time": "2026-11-01T10:00:00.000Z", "session_id": "s1", "device_id": "d1"},
+        **{"properties": {"plan": "pro"}, "origin": "https://shop.example", "path": "/a"},
+        **{"ingested_at": "2026-11-01T10:00:01.000Z", "schema_version": 1, "country": "DE"},
+    }
+
+    assert imported(tmp_path, json_lines(line)) == [
+        {
+            "timestamp": "2026-11-01T10:00:00.000Z",
+            "name": "signup",
+            "eventId": "e1",
+            "anonymousId": "d1",
+            "profileId": "u7",
+            "sessionId": "s1",
+            "path": "https://shop.example/a",
+            "country": "DE",
+            "properties": {"plan": "pro"},
+        }
+    ]
+
+
+def test_newer_swetrix_has_sessions_and_titles(tmp_path: Path) -> None:
+    header = "psid,sid,pid,pg,title,created,type\n"
+
+    assert imported(tmp_path, f"{header}5,9,p1,/a,A,2026-11-01 10:00:00,pageview\n") == [
+        {
+            "timestamp": "2026-11-01 10:00:00",
+            "name": "pageview",
+            "anonymousId": "5",
+            "sessionId": "9",
+            "path": "/a",
+            "title": "A",
+        }
+    ]
 
 
 def test_swetrix(tmp_path: Path) -> None:
