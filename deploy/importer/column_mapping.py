@@ -13,12 +13,11 @@ from urllib.parse import quote
 from msgspec import Struct
 
 from deploy.importer.fields import FIELD_BY_NAME, IMPORT_FIELDS, ImportField
-from deploy.importer.formats.access_log import VISITOR_PARTS
+from deploy.importer.formats.access_log import VISITOR_PARTS, LogVisits
 from deploy.importer.formats.cell_values import DAY_MS, InvalidLine, parse_instant, parse_text
 from deploy.importer.formats.export_format import ExportFormat
 from deploy.importer.formats.export_formats import format_of
 from deploy.importer.member_lines import EXPORT_COLUMNS
-from deploy.importer.visitor_ids import LogVisits
 from schemas.runtime.clock import parse_instant_ms
 
 SESSION_AS_VISITOR_COLUMNS = frozenset(("visit_id", "session_id"))

@@ -12,9 +12,9 @@ from msgspec.structs import replace
 from deploy.importer.containers import Member, members_of, opened
 from deploy.importer.csv_rows import InvalidFile
 from deploy.importer.formats.cell_values import InvalidLine
+from deploy.importer.formats.matomo import actions_of, is_visit, unflattened
+from deploy.importer.formats.umami import UmamiEventData, is_event_data, is_left_out
 from deploy.importer.member_lines import SAMPLE_BYTES, FileLine, layout_of, lines_in, readable
-from deploy.importer.umami_event_data import UmamiEventData, is_event_data, is_left_out
-from deploy.importer.visits_log import actions_of, is_visit, unflattened
 
 
 class SourceFile:
@@ -27,9 +27,9 @@ class SourceFile:
         if not path.is_file() and not path.is_dir():
             raise InvalidFile(f"{path} is no file that can be read again; save what it gives")
         members = members_of(path)
-        is_umami = any(is_event_data(member) for member in members) and len(members) > 1
-        self._event_data = [member for member in members if is_umami and is_event_data(member)]
-        self.left_out = [member.name for member in members if is_umami and is_left_out(member)]
+        is_umami = any(is_event_data(member.name) for member in members) and len(members) > 1
+        self._event_data = [member for member in members if is_umami and is_event_data(member.name)]
+        self.left_out = [member.name for member in members if is_umami and is_left_out(member.name)]
         """Files of a container that have no events."""
         self.members = [
             member

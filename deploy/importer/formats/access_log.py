@@ -25,7 +25,10 @@ ASSET = re.compile(
 )
 DEFAULT_PORT = re.compile(r":(?:80|443)$")
 VISITOR_PARTS = "visitor_parts"
-"""The column with day, address and user agent, of which `column_mapping.py` makes a visitor id."""
+"""The column with address and user agent, of which `column_mapping.py` makes a visitor id."""
+PAUSE_MS = 30 * 60_000
+MAX_VISITORS = 100_000
+"""Beyond them, visitors whose visit has ended are forgotten."""
 
 
 def is_log(head: str) -> bool:
@@ -115,6 +118,26 @@ def _local_time(cell: Any) -> str | None:
 def _first(headers: Mapping[str, Any], name: str) -> str | None:
     values = headers.get(name) or [None]
     return values[0] if isinstance(values, list) else str(values)
+
+
+class LogVisits:
+    """Visits by pauses of 30 minutes, of lines that are in order of time, or nearly so."""
+
+    def __init__(self) -> None:
+        self._last: dict[str, tuple[int, str]] = {}
+        """Visitor → time of the last line, and visit."""
+
+    def visit_of(self, visitor: str, ms: int) -> str:
+        """The id of the visit of a line; the same again when the lines are read again."""
+        last_ms, visit = self._last.get(visitor, (None, ""))
+        if last_ms is None or abs(ms - last_ms) >= PAUSE_MS:
+            visit = f"{visitor}.{ms}"
+        if len(self._last) >= MAX_VISITORS:
+            self._last = {
+                name: last for name, last in self._last.items() if ms - last[0] < PAUSE_MS
+            }
+        self._last[visitor] = (ms, visit)
+        return visit
 
 
 NOTE = (

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from deploy.importer.formats.cell_values import InvalidLine
+from deploy.importer.formats.matomo import actions_of
 from deploy.importer.member_lines import FileLine
-from deploy.importer.visits_log import actions_of
 from tests.deploy.importer.builders import a_file
 
 VIEW = {"type": "action", "url": "https://a.example/?x=1&amp;y=2", "timestamp": 1_793_527_200}
