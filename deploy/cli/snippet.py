@@ -61,11 +61,11 @@ def snippet(
 ) -> None:
     """Print the script tags for the pages of WEBSITE, with and without an integrity hash."""
     with tidemark.open_registry() as store:
-        found = store.get(Website, website)
+        record = store.get(Website, website)
     base = public_collector_url(tidemark.settings) if collect_url is None else collect_url
     extras = [name for name in EXTRA_SCRIPTS if flags[f"extra_{name}"]]
-    plain = main_tag(base, found, extras, persist)
-    whole = "\n".join(pinned_tags(base, found, extras, persist))
+    plain = main_tag(base, record, extras, persist)
+    whole = "\n".join(pinned_tags(base, record, extras, persist))
     if json:
         print_json({"script": plain, "pinned": whole})
         return

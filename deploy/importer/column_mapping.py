@@ -185,30 +185,31 @@ class ColumnMapper:
 
 def plan_columns(columns: Sequence[str], overrides: Mapping[str, str]) -> ColumnPlan:
     """Find the fields of these columns; `overrides` have priority over known column names."""
-    known = {normalize_column(column): column for column in reversed(columns)}
+    by_name = {normalize_column(column): column for column in reversed(columns)}
     chosen = {
         column: FIELD_BY_NAME[name] for column, name in overrides.items() if column in columns
     }
     taken = set(overrides.values())
-    if set(known) >= SESSION_AS_VISITOR_COLUMNS and "anonymous_id" not in known:
+    if set(by_name) >= SESSION_AS_VISITOR_COLUMNS and "anonymous_id" not in by_name:
         for column, name in (("session_id", "anonymousId"), ("visit_id", "sessionId")):
             if name not in taken:
-                chosen.setdefault(known[column], FIELD_BY_NAME[name])
+                chosen.setdefault(by_name[column], FIELD_BY_NAME[name])
                 taken.add(name)
     for field in IMPORT_FIELDS:
         match = next(
-            (known[c] for c in (normalize_column(field.name), *field.columns) if c in known), None
+            (by_name[c] for c in (normalize_column(field.name), *field.columns) if c in by_name),
+            None,
         )
         if match is not None and field.name not in taken:
             chosen.setdefault(match, field)
-    is_own_export = known.keys() >= EXPORT_COLUMNS
+    is_own_export = by_name.keys() >= EXPORT_COLUMNS
     ignored = [column for column in columns if column not in chosen]
     unknown = [] if is_own_export else ignored
     return ColumnPlan(
         chosen,
         is_own_export,
         ignored,
-        [column for column in unknown if _says_kind(column)],
+        [column for column in unknown if _has_kinds(column)],
         [column for column in unknown if _may_have_names(column)],
     )
 
@@ -218,15 +219,15 @@ def _words(column: str) -> list[str]:
     return normalize_column(CAPITAL.sub("_", column)).split("_")
 
 
-def _says_kind(column: str) -> bool:
-    """Whether the name of the column says that it has kinds of lines."""
+def _has_kinds(column: str) -> bool:
+    """Whether the column has kinds of lines, by its name."""
     *before, last = _words(column)
     is_fact = not FACT_WORDS.isdisjoint(before)
     return normalize_column(column) in KIND_COLUMNS or (last in KIND_WORDS and not is_fact)
 
 
 def _may_have_names(column: str) -> bool:
-    """Whether the name of the column says that it is about events or their names."""
+    """Whether the column may have names of events, by its name."""
     words = _words(column)
     return not NAME_WORDS.isdisjoint(words) and words[-1] not in OTHER_LAST_WORDS
 
@@ -240,24 +241,24 @@ def refuse_kind(plan: ColumnPlan, fields: Mapping[str, Any]) -> None:
     """InvalidLine if a column says that the line is not what it would become."""
     named = next((column for column, field in plan.columns.items() if field.name == "name"), None)
     cell = fields[named] if named else None
-    name = _told(cell)
+    name = _cell_text(cell)
     if name and isinstance(cell, dict | list):
         raise InvalidLine(NESTED_NAME_MESSAGE.format(named, name[:60]))
     if name and name.lower() in NO_NAMES:
         raise InvalidLine(NO_NAME_MESSAGE.format(named, name))
     is_page_view = name is None or normalize_column(name) in PAGE_VIEW_WORDS
     for column in plan.kinds:
-        kind = _told(fields[column])
+        kind = _cell_text(fields[column])
         words = PAGE_VIEW_WORDS if is_page_view else EVENT_WORDS
         if kind and normalize_column(kind) not in words:
             raise InvalidLine(KIND_MESSAGE.format(column, kind[:60], column))
     for column in plan.names if name is None else ():
-        text = _told(fields[column])
+        text = _cell_text(fields[column])
         if text and normalize_column(text) not in (*PAGE_VIEW_WORDS, *NO_NAMES, "get"):
             raise InvalidLine(UNREAD_NAME_MESSAGE.format(column, text[:60], column))
 
 
-def _told(cell: Any) -> str | None:
+def _cell_text(cell: Any) -> str | None:
     """The text of a cell, also of a list or an object that is not empty."""
     return str(cell) if isinstance(cell, dict | list) and cell else parse_text(cell)
 

@@ -44,15 +44,15 @@ def download(url: str, path: Path) -> None:
     except FileNotFoundError:
         pass  # a folder, then
     store = ObjectFolder(url)
-    found = False
+    is_empty = True
     for entry, _, _ in store.entries():
         target = path / entry
         if not target.resolve().is_relative_to(path.resolve()):
             raise InvalidFile(f"{url} has an object named {entry}")
         target.parent.mkdir(parents=True, exist_ok=True)
         _copy(store, entry, target)
-        found = True
-    if not found:
+        is_empty = False
+    if is_empty:
         raise InvalidFile(f"{url} is no object, and no folder with objects")
 
 

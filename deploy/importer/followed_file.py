@@ -52,12 +52,12 @@ class FollowedFile(SourceFile):
         while True:
             time.sleep(POLL_SECONDS)
             try:
-                found, own = self.path.stat(), os.fstat(self._raw.fileno())
+                named, opened = self.path.stat(), os.fstat(self._raw.fileno())
             except FileNotFoundError:
                 return False
-            if found.st_ino != own.st_ino or own.st_size < self._raw.tell():
+            if named.st_ino != opened.st_ino or opened.st_size < self._raw.tell():
                 return False
-            if own.st_size > self._raw.tell() or time.monotonic() > until:
+            if opened.st_size > self._raw.tell() or time.monotonic() > until:
                 return True
 
     def close(self) -> None:

@@ -38,23 +38,23 @@ class ItemDrift(Struct, frozen=True):
 
 def check_contracts(
     accepted: AcceptedItems,
-    own_id: str,
+    subject_id: str,
     contracts: WebsiteContracts,
     can_reach: Callable[[str], bool],
 ) -> tuple[AcceptedItems, Sequence[ItemDrift]]:
-    """The items without those that a contract refuses, and the drift of the others.
+    """The items that no contract refuses, and their drift.
 
-    `own_id` is the website of items that name none. NoneAccepted if no item remains.
+    `subject_id` is the website of items that name none. NoneAccepted if no item remains.
     """
-    if contracts.keys().isdisjoint([item.website_id or own_id for item in accepted.items]):
+    if contracts.keys().isdisjoint([item.website_id or subject_id for item in accepted.items]):
         return accepted, ()
     drifting: list[ItemDrift] = []
     refused: dict[int, RejectedItem] = {}
     for position, (item, index) in enumerate(zip(accepted.items, accepted.indexes, strict=True)):
-        website_id = item.website_id or own_id
+        website_id = item.website_id or subject_id
         contract = contracts.get(website_id)
-        # The contract of another tenant is not told to a sender.
-        if contract is None or not (website_id == own_id or can_reach(website_id)):
+        # A sender never sees the contract of another tenant.
+        if contract is None or not (website_id == subject_id or can_reach(website_id)):
             continue
         if not (drifts := drifts_of(contract.checker, item)):
             continue
@@ -71,7 +71,7 @@ def check_contracts(
 
 
 def drifts_of(checker: ContractChecker, item: Item) -> Sequence[Drift]:
-    """How a decoded item differs, by its first drifts; only custom events have contracts."""
+    """The first drifts of a decoded item; only custom events have contracts."""
     if not isinstance(item, CustomEvent):
         return ()
     # Declared as raw JSON; the strict types of the collector decode it.
@@ -80,7 +80,7 @@ def drifts_of(checker: ContractChecker, item: Item) -> Sequence[Drift]:
 
 
 def drift_message(drifts: Sequence[Drift]) -> str:
-    """What differs."""
+    """The drifts as text, for senders."""
     return "; ".join(str(_shortened(drift)) for drift in drifts)
 
 
@@ -97,7 +97,7 @@ def listed_drift(drifting: Sequence[ItemDrift]) -> list[DriftingItem]:
 
 
 def _shortened(drift: Drift) -> Drift:
-    """Names are as long as a sender made them."""
+    """The drift with its names cut: a sender decides how long they are."""
     name = drift.property
     return Drift(
         drift.event[:MAX_NAME_LENGTH],
@@ -107,17 +107,17 @@ def _shortened(drift: Drift) -> Drift:
 
 
 def _without(accepted: AcceptedItems, refused: Mapping[int, RejectedItem]) -> AcceptedItems:
-    """The items without the refused ones, which are given by their position."""
-    kept = [position for position in range(len(accepted.items)) if position not in refused]
+    """The items without the refused ones, by position; NoneAccepted if none remains."""
+    positions = [position for position in range(len(accepted.items)) if position not in refused]
     rejected = sorted((*accepted.rejected, *refused.values()), key=lambda reject: reject.index)
-    if not kept:
+    if not positions:
         raise none_accepted_error(rejected)
     raw_items = accepted.raw_items()
-    indexes = [accepted.indexes[position] for position in kept]
+    indexes = [accepted.indexes[position] for position in positions]
     return structs.replace(
         accepted,
-        items=[accepted.items[position] for position in kept],
-        array=join_items([bytes(raw_items[position]) for position in kept]),
+        items=[accepted.items[position] for position in positions],
+        array=join_items([bytes(raw_items[position]) for position in positions]),
         indexes=indexes,
         rejected=rejected,
         ignored=[ignored for ignored in accepted.ignored if ignored.index in indexes],

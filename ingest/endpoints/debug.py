@@ -112,8 +112,8 @@ def record_rejects(
 def record_drift(dependencies: Dependencies, path: str, drifting: Sequence[ItemDrift]) -> None:
     """Count how accepted items differ from the contracts of their websites."""
     now_ms, counts = dependencies.clock(), dependencies.publisher.recent_requests.drift_counts
-    found = Counter((item.website_id, drift) for item in drifting for drift in item.drifts)
-    for (website_id, drift), count in found.items():
+    drift_counts = Counter((item.website_id, drift) for item in drifting for drift in item.drifts)
+    for (website_id, drift), count in drift_counts.items():
         message = drift_message([drift])
         counts.add(website_id, [RejectionCount(path, DRIFT_CODE, message, count, now_ms, now_ms)])
 
@@ -167,7 +167,7 @@ DebugLine = dict[str, Any]
 
 
 class EventFacts(Struct):
-    """What a contract is about."""
+    """Name and properties of an event, which a contract is about."""
 
     name: str
     properties: dict[str, Any] | None = None

@@ -94,12 +94,12 @@ def remarks(
     drift: Sequence[ItemDrift] = (),
 ) -> dict[str, object]:
     """What a response says about accepted items; empty when all is stored as it was sent."""
-    said: dict[str, object] = {"ignored": ignored} if ignored else {}
+    members: dict[str, object] = {"ignored": ignored} if ignored else {}
     if drift:
-        said["drift"] = listed_drift(drift)
+        members["drift"] = listed_drift(drift)
     if parameters:
-        said["ignoredParameters"] = parameters
-    return said | {"adjusted": adjusted} if adjusted else said
+        members["ignoredParameters"] = parameters
+    return members | {"adjusted": adjusted} if adjusted else members
 
 
 class CollectErrorBody(Struct):

@@ -16,12 +16,12 @@ from ingest.decoding.request_head import RequestHead
 from ingest.publishing.anonymous_id import AnonymousIds
 from ingest.publishing.clock_offsets import ClockOffsets
 from ingest.publishing.privacy_filter import PrivacyFilter, privacy_filter
-from schemas.envelope import COUNTRY_HEADER, Envelope, encode_envelope
+from schemas.envelope import Envelope, encode_envelope
 from schemas.errors import Forbidden
 from schemas.event_times import adjusted_count, is_adjusted
 from schemas.items import Item
 from schemas.registry import Snapshot
-from schemas.registry.item_privacy import without_parameters
+from schemas.registry.item_privacy import private_headers
 from schemas.registry.privacy import DEFAULT_PRIVACY, Privacy
 
 WEBSITE_OUT_OF_REACH = "'websiteId' is a website that this sender has no access to"
@@ -89,7 +89,9 @@ class EnvelopeHeader(Struct, frozen=True, gc=False):
             self.client_network if locate else "",
             self.head.user_agent,
             self.sender.trusted,
-            self.head.headers if privacy is DEFAULT_PRIVACY else self._headers(privacy),
+            self.head.headers
+            if privacy is DEFAULT_PRIVACY
+            else private_headers(self.head.headers, privacy),
             self.head.idempotency_key,
             anonymous_id=""
             if all(item.anonymous_id for item in items)
@@ -102,7 +104,7 @@ class EnvelopeHeader(Struct, frozen=True, gc=False):
         )
 
     def encode_dropped(self, subject_id: str, count: int, reason: str) -> bytes:
-        """The envelope that only counts items which are dropped."""
+        """The envelope of dropped items, which are counted only."""
         return encode_envelope(
             Envelope(
                 subject_id,
@@ -115,16 +117,6 @@ class EnvelopeHeader(Struct, frozen=True, gc=False):
                 drop_reason=reason,
             )
         )
-
-    def _headers(self, privacy: Privacy) -> dict[str, str]:
-        """The headers without what the privacy of the website leaves out."""
-        headers = dict(self.head.headers)
-        if privacy.location == "none":
-            headers.pop(COUNTRY_HEADER, None)
-        if privacy.never_store_query and "referer" in headers:
-            referer = headers["referer"].encode()
-            headers["referer"] = without_parameters(referer, privacy.never_store_query).decode()
-        return headers
 
     def partition_key(self, subject_id: str, items: Sequence[Item]) -> int:
         """The same key for a request and its retries, so that one worker sees both."""

@@ -30,7 +30,7 @@ class PrivacyFilter(Struct, frozen=True, gc=False):
 
     privacy: Privacy
     signal: Signal = "ignore"
-    """What the headers of the request ask for, as the website answers it."""
+    """How the website answers the headers of the request."""
     reason: str = ""
     """The drop reason of that signal."""
 
@@ -42,9 +42,9 @@ class PrivacyFilter(Struct, frozen=True, gc=False):
             answers.append((privacy.do_not_track, DO_NOT_TRACK))
         if head.global_privacy_control:
             answers.append((privacy.global_privacy_control, GLOBAL_PRIVACY_CONTROL))
-        for wanted in ("drop", "anonymous"):
+        for strictest in ("drop", "anonymous"):
             for signal, reason in answers:
-                if signal == wanted:
+                if signal == strictest:
                     return cls(privacy, signal, reason)
         return cls(privacy)
 
@@ -64,7 +64,7 @@ class PrivacyFilter(Struct, frozen=True, gc=False):
         if self.signal == "drop":
             return self.reason
         if isinstance(item, Identity) and self.is_anonymous(item):
-            return self.reason or NO_CONSENT  # without ids nothing of it is left
+            return self.reason or NO_CONSENT  # an identity consists of ids
         return ""
 
     def is_anonymous(self, item: Item) -> bool:
@@ -92,6 +92,6 @@ def privacy_filter(privacy: Privacy, head: RequestHead) -> PrivacyFilter | None:
 
 
 def import_filter(privacy: Privacy) -> PrivacyFilter | None:
-    """The filter of historical events: the one who imports them answers for their ids."""
+    """The filter of historical events, which need no consent: their importer is responsible."""
     of_history = PrivacyFilter(replace(privacy, consent="not_required"))
     return None if of_history.leaves_all else of_history

@@ -1,7 +1,7 @@
 """GET /v1/quarantine/refused: why the collectors refused items of a website, by reason.
 
-The collectors have the counts in memory; one of them is asked, and asks all others. It answers the
-same key: a token of a minute stands for it.
+Collectors have the counts in memory. The request goes to one of them, which adds those of the
+others; a token that is valid for a minute stands for the key.
 """
 
 import asyncio
@@ -64,11 +64,11 @@ async def list_refused(dependencies: QueryDependencies, request: Request) -> Res
     token = debug_token(dependencies.registry, key, dependencies.clock())
     url = dependencies.collect_url
     client = Client("", token, url, seconds=COLLECTOR_SECONDS, tries=1)
-    asked = asyncio.get_running_loop().run_in_executor(
+    answer = asyncio.get_running_loop().run_in_executor(
         COLLECTOR_THREADS, client.received, website.id
     )
     try:
-        debug: dict[str, Any] = await asyncio.wait_for(asked, COLLECTOR_SECONDS)
+        debug: dict[str, Any] = await asyncio.wait_for(answer, COLLECTOR_SECONDS)
     except (ClientError, TimeoutError):
         raise Unavailable(f"The collector at {url} did not answer; retry") from None
     data = [

@@ -1,16 +1,18 @@
-"""Leaves named properties, values of named query parameters, and ids out of the JSON of an item.
+"""Removes named properties, values of named query parameters, and ids from the JSON of an item.
 
-The collector does so with what it receives, a replay with what the quarantine has: the privacy of
-the website may have changed since.
+The collector does so with received items, a replay with quarantined ones: the privacy of the
+website may have changed since.
 """
 
 import re
+from collections.abc import Mapping
 from functools import cache, lru_cache
 from urllib.parse import unquote_to_bytes
 
 import msgspec
 from msgspec import Raw
 
+from schemas.envelope import COUNTRY_HEADER
 from schemas.items import Item
 from schemas.registry.privacy import Privacy, names_pattern
 
@@ -29,8 +31,8 @@ _encode = msgspec.json.Encoder().encode
 
 def without_ids(text: bytes, item: type[Item]) -> bytes:
     """The JSON of an item of this kind without ids; members that no kind has may be ids as well."""
-    kept = set(item.__struct_encode_fields__).difference(ID_MEMBERS)
-    return _encode({name: raw for name, raw in _fields.decode(text).items() if name in kept})
+    names = set(item.__struct_encode_fields__).difference(ID_MEMBERS)
+    return _encode({name: raw for name, raw in _fields.decode(text).items() if name in names})
 
 
 def without_names(text: bytes, privacy: Privacy) -> bytes:
@@ -45,26 +47,37 @@ def without_names(text: bytes, privacy: Privacy) -> bytes:
     return text
 
 
+def private_headers(headers: Mapping[str, str], privacy: Privacy) -> dict[str, str]:
+    """The headers of an envelope without what the privacy of its website leaves out."""
+    headers = dict(headers)
+    if privacy.location == "none":
+        headers.pop(COUNTRY_HEADER, None)
+    if privacy.never_store_query and "referer" in headers:
+        referer = headers["referer"].encode()
+        headers["referer"] = without_parameters(referer, privacy.never_store_query).decode()
+    return headers
+
+
 def without_parameters(text: bytes, names: tuple[str, ...]) -> bytes:
     """A text, or the JSON of one, whose URLs have no values of these query parameters."""
     lower = text.lower()
     if not (any(stem in lower for stem in _stems(names)) or _ENCODED.search(lower)):
         return text
-    kept, position = [], 0
+    pieces, position = [], 0
     for parameter in _PARAMETER.finditer(text):
         if parameter.start() < position or not _is_named(parameter["name"], names):
             continue
         if value := _value(parameter["depth"]).match(text, parameter.end()):
-            kept.append(text[position : parameter.end()])
+            pieces.append(text[position : parameter.end()])
             position = value.end()
-    return b"".join((*kept, text[position:])) if kept else text
+    return b"".join((*pieces, text[position:])) if pieces else text
 
 
 @cache
 def _stems(names: tuple[str, ...]) -> tuple[bytes, ...]:
     """The longest part of each name that is written alike everywhere."""
     parts = (re.findall(r"[a-z0-9]+", name.lower()) for name in names)
-    return tuple(max(found, key=len, default="").encode() for found in parts)
+    return tuple(max(words, key=len, default="").encode() for words in parts)
 
 
 _ENCODED = re.compile(rb"%(?:25)*(?:3[0-9]|[46][1-9a-f]|[57][0-9a])")
@@ -108,9 +121,12 @@ def _without_members(raw: Raw, names: re.Pattern[str]) -> Raw:
     """A JSON value whose objects, at any depth, have no members with these names."""
     first = bytes(raw)[:1]
     if first == b"{":
-        members = _fields.decode(raw).items()
-        kept = {n: _without_members(v, names) for n, v in members if not names.fullmatch(n)}
-        return Raw(_encode(kept))
+        members = {
+            name: _without_members(value, names)
+            for name, value in _fields.decode(raw).items()
+            if not names.fullmatch(name)
+        }
+        return Raw(_encode(members))
     if first == b"[":
         return Raw(_encode([_without_members(value, names) for value in _values.decode(raw)]))
     return raw

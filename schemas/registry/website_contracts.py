@@ -63,8 +63,8 @@ def updated_contracts(before: WebsiteContracts, changed: Iterable[Website]) -> W
     gone = {website.id for website in changed} & before.keys() - contracts.keys()
     if not contracts and not gone:
         return before
-    kept = {name: contract for name, contract in before.items() if name not in gone}
-    return MappingProxyType({**kept, **contracts})
+    unchanged = {name: contract for name, contract in before.items() if name not in gone}
+    return MappingProxyType({**unchanged, **contracts})
 
 
 def _ready(website: Website) -> ContractOfWebsite | None:

@@ -198,7 +198,7 @@ class _Restorer:
                     f"{file.stored_path} {problem}, and table {table.name} needs it; "
                     f"{_OTHER_BACKUP}"
                 )
-        [declared] = [known for known in lake_tables() if known.name == table.name]
+        [declared] = [one for one in lake_tables() if one.name == table.name]
         handle = open_table(settings.lake_url, declared, table.version)
         assert handle  # noqa: S101 - its log was just written
         handle.create_checkpoint()
@@ -206,7 +206,7 @@ class _Restorer:
 
     def keep_newest_version(self, table: BackupTable, settings: Settings) -> None:
         """Remove the version of the backup, data files included, when erasures replaced it."""
-        [declared] = [known for known in lake_tables() if known.name == table.name]
+        [declared] = [one for one in lake_tables() if one.name == table.name]
         handle = open_table(settings.lake_url, declared)
         assert handle  # noqa: S101 - it was restored
         if handle.version() == table.version:

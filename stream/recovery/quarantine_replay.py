@@ -19,11 +19,11 @@ import msgspec
 import pyarrow.compute as pc
 from msgspec import Raw, Struct, structs
 
-from schemas.envelope import COUNTRY_HEADER, Envelope, encode_chunk, encode_envelope
+from schemas.envelope import Envelope, encode_chunk, encode_envelope
 from schemas.kinds import IMPORTED_EVENT, KINDS, Kind
 from schemas.lake.item_changes import EVENT_ID, ItemChange, NotChangeable
 from schemas.lake.quarantine_reasons import replay_id
-from schemas.registry.item_privacy import without_ids, without_names, without_parameters
+from schemas.registry.item_privacy import private_headers, without_ids, without_names
 from schemas.registry.privacy import DEFAULT_PRIVACY, Privacy
 from schemas.registry.tombstones import Tombstones
 from schemas.runtime.clock import now_ms
@@ -347,16 +347,11 @@ def _replay_envelope(
     if organization is None:
         raise NotReplayable(f"the website or link {entry.subject_id} does not exist")
     sent = original or Envelope(entry.subject_id, organization, 0, 1, b"")
-    headers, locate = dict(sent.headers), sent.locate and privacy.location != "none"
-    if privacy.never_store_query and "referer" in headers:
-        referer = without_parameters(headers["referer"].encode(), privacy.never_store_query)
-        headers["referer"] = referer.decode()
-    if not locate:
-        headers.pop(COUNTRY_HEADER, None)
+    locate = sent.locate and privacy.location != "none"
     return structs.replace(
         sent,
         client_network=sent.client_network if locate else "",
-        headers=headers,
+        headers=private_headers(sent.headers, privacy),
         locate=locate,
         mask_texts=privacy.mask_texts,
         received_ms=entry.received_ms,

@@ -105,8 +105,8 @@ class RequestedReplays:
 
     def _unfinished(self) -> Sequence[Replay]:
         states = [state.value for state in ReplayState if not state.is_over]
-        found = [replay for state in states for replay in self._store.list(Replay, state=state)]
-        return sorted(found, key=lambda replay: (replay.created_at, replay.id))
+        replays = [one for state in states for one in self._store.list(Replay, state=state)]
+        return sorted(replays, key=lambda replay: (replay.created_at, replay.id))
 
     def _carry_out(self, replay: Replay) -> str:
         """Plan and send; why it was not possible, or an empty text."""

@@ -38,8 +38,8 @@ def is_log(head: str) -> bool:
 
 def parse_line(line: str) -> Mapping[str, Any] | None:
     """The columns of a line, named as nginx's variables."""
-    found = COMBINED.fullmatch(line)
-    return {name: cell or "" for name, cell in found.groupdict().items()} if found else None
+    match = COMBINED.fullmatch(line)
+    return {name: cell or "" for name, cell in match.groupdict().items()} if match else None
 
 
 def nginx_columns(line: Columns) -> Columns:

@@ -132,8 +132,8 @@ def _self_described(line: Columns) -> dict[str, Any]:
     event = as_object(line.get(UNSTRUCT))
     if event:
         return as_object(as_object(event.get("data")).get("data"))
-    own = (cell for name, cell in line.items() if name.startswith(f"{UNSTRUCT}_") and cell)
-    return as_object(next(own, None))
+    cells = (cell for name, cell in line.items() if name.startswith(f"{UNSTRUCT}_") and cell)
+    return as_object(next(cells, None))
 
 
 FORMATS = (

@@ -61,8 +61,8 @@ def parse_os(cell: Any) -> str | None:
 def parse_os_version(cell: Any) -> str | None:
     """The version without the name of the system before it: `Windows 10`, `iOS 17.1`."""
     text = parse_text(cell)
-    found = VERSION.search(text) if text else None
-    return found[0] if found else text
+    match = VERSION.search(text) if text else None
+    return match[0] if match else text
 
 
 NAME_AND_VERSION = re.compile(r"(.*?)\s+(\d[\d._]*)")
@@ -71,5 +71,5 @@ NAME_AND_VERSION = re.compile(r"(.*?)\s+(\d[\d._]*)")
 def name_and_version(cell: Any) -> tuple[str | None, str | None]:
     """`Chrome 120` in its two parts."""
     text = parse_text(cell)
-    found = NAME_AND_VERSION.fullmatch(text) if text else None
-    return (found[1], found[2]) if found else (text, None)
+    match = NAME_AND_VERSION.fullmatch(text) if text else None
+    return (match[1], match[2]) if match else (text, None)
