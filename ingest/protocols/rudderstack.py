@@ -8,10 +8,12 @@ from ingest.protocols.protocol import (
     EXAMPLE_ALIAS,
     Example,
     Outcome,
+    Page,
     Protocol,
     Reply,
     Route,
     TrackerRequest,
+    json_reply,
     text_reply,
 )
 from ingest.protocols.segment import BATCH_EXAMPLE, TYPES, message_routes, read_batch
@@ -37,6 +39,17 @@ def reply(_outcome: Outcome) -> Reply:
     return text_reply("ok")
 
 
+def source_config(request: TrackerRequest) -> Reply:
+    """What the script for browsers reads before it sends: no destination, and no reports."""
+    key = request.query.get("writeKey", "")
+    reports = {"errors": {"enabled": False}, "metrics": {"enabled": False}}
+    source = {
+        **{"id": key, "name": "", "writeKey": key, "workspaceId": "", "enabled": True},
+        **{"config": {"statsCollection": reports}, "destinations": [], "dataplanes": {}},
+    }
+    return json_reply({"source": source})
+
+
 def error_reply(error: ApiError, _request: TrackerRequest | None) -> Reply:
     """The gateway's text of an error, followed by our message."""
     for kind, status, text in ERRORS:
@@ -48,7 +61,7 @@ def error_reply(error: ApiError, _request: TrackerRequest | None) -> Reply:
 RUDDERSTACK = Protocol(
     product="rudderstack",
     title="RudderStack",
-    setting="dataPlaneUrl: '{url}/rudderstack', write key '{id}'",
+    setting="dataPlaneUrl: '{url}/rudderstack' (browsers: configUrl too), write key '{id}'",
     routes=(
         Route(
             path="/rudderstack/v1/batch",
@@ -73,4 +86,5 @@ RUDDERSTACK = Protocol(
             error_reply,
         ),
     ),
+    pages=(Page(path="/rudderstack/sourceConfig/", reply=source_config),),
 )

@@ -63,3 +63,30 @@ def test_a_library_for_servers_is_not_taken_for_the_visitor(shop: InMemoryCollec
 
     [envelope] = shop.producer.sent[0].envelopes
     assert (envelope.user_agent, envelope.client_network, envelope.headers) == ("", "", {})
+
+
+def test_the_settings_of_the_script_for_browsers_name_no_destination(
+    collector: InMemoryCollector,
+) -> None:
+    reply = collector.get("/rudderstack/sourceConfig/?p=npm&v=3&writeKey=key")
+
+    assert (reply.status, reply.json) == (
+        200,
+        {
+            "source": {
+                "id": "key",
+                "name": "",
+                "writeKey": "key",
+                "workspaceId": "",
+                "enabled": True,
+                "config": {
+                    "statsCollection": {
+                        "errors": {"enabled": False},
+                        "metrics": {"enabled": False},
+                    }
+                },
+                "destinations": [],
+                "dataplanes": {},
+            }
+        },
+    )
