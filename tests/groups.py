@@ -9,6 +9,7 @@ GROUPS = (
     ("tests/flow/",),
     ("tests/browser/",),
     ("tests/deploy/local/test_up.py",),
+    ("tests/clients/test_clients.py", "tests/clients/test_outages.py"),
     (
         "tests/ingest/publishing/test_producer_on_kafka.py",
         "tests/ingest/server/test_hostile_input.py",
@@ -33,6 +34,7 @@ LONG = (
     "tests/browser/test_api_docs.py",
     "tests/chaos/",
     "tests/clients/test_clients.py",
+    "tests/clients/test_outages.py",
     "tests/conformance/clickhouse/",
     "tests/deploy/local/doctor/test_kafka.py",
     "tests/deploy/local/kafka/test_brokers.py",

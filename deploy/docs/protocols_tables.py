@@ -3,6 +3,7 @@
 import json
 import re
 import tomllib
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -20,19 +21,28 @@ def routes() -> Iterator[tuple[str, str, str]]:
         yield f"{protocol.title} (`{protocol.product}`)", " ".join(stored), " ".join(answered)
 
 
-def clients() -> Iterator[tuple[str, str, str, str]]:
-    """Product, client with its version, rows that a script stores, and what it drops."""
+OUTAGES = ("offline", "429", "503", "413")
+
+
+def clients() -> Iterator[tuple[str, ...]]:
+    """Product, client with its version, what is stored and dropped, and its events in outages."""
     titles = {protocol.product: protocol.title for protocol in PROTOCOLS}
     for client in tomllib.loads((CLIENTS / "clients.toml").read_text())["client"]:
-        rows = ", ".join(f"{table} {len(rows)}" for table, rows in client["rows"].items())
+        events = Counter(json.loads(row)["name"] for row in client["rows"]["events"])
+        stored = [f"{name}{f' ({count})' if count > 1 else ''}" for name, count in events.items()]
+        others = [
+            f"{table} {len(rows)}" for table, rows in client["rows"].items() if table != "events"
+        ]
         page = (CLIENTS / "browser" / f"{client['script']}.html").exists()
         version = version_of(client["package"], client["script"])
         variant = " (capture v1)" if client["script"].endswith("-v1") else ""
         yield (
             titles[client["product"]],
             f"{client['package']} {version}{variant}{', in Chromium' if page else ''}",
-            rows,
+            "; ".join([", ".join(stored), *others]),
             ", ".join(client.get("dropped", ())),
+            *(client.get("outages", {}).get(outage, "") for outage in OUTAGES),
+            client.get("note", ""),
         )
 
 

@@ -225,7 +225,8 @@ def protocol_routes_table() -> str:
 
 def protocol_clients_table() -> str:
     return markdown_table(
-        ("product", "client", "rows by table", "dropped"), protocols_tables.clients()
+        ("product", "client", "stored", "dropped", *protocols_tables.OUTAGES, "note"),
+        protocols_tables.clients(),
     )
 
 

@@ -5,7 +5,7 @@ import sys
 from segment.analytics.client import Client
 
 host, write_key = sys.argv[1:]
-client = Client(write_key, host=host, gzip=True, max_retries=0)
+client = Client(write_key, host=host, gzip=True)
 client.track("u1", "Order Completed", {"total": 49.9}, context={"ip": "203.0.113.7"})
 client.page("u1", name="Home", properties={"url": "https://shop.example/"})
 client.identify("u1", {"plan": "pro"}, anonymous_id="a1")
