@@ -8,6 +8,8 @@ client that looks sends it again.
 from collections.abc import Mapping
 from typing import Any
 
+from msgspec.structs import replace
+
 from ingest.protocols.protocol import (
     EXAMPLE_ALIAS,
     NO_CONTENT,
@@ -46,7 +48,10 @@ PAGE_PARAMETERS = frozenset(
 
 
 def read_measurements(request: TrackerRequest) -> Messages:
-    """`{"client_id", "user_id"?, "timestamp_micros"?, "events": [{"name", "params"}]}`."""
+    """`{"client_id", "user_id"?, "timestamp_micros"?, "events": [{"name", "params"}]}`.
+
+    What is not a browser is a server, whose agent and address are not the visitor's.
+    """
     body = read_json(request.body)
     events = member(body, "events")
     if not isinstance(events, list) or not 1 <= len(events) <= MAX_EVENTS:
@@ -56,10 +61,10 @@ def read_measurements(request: TrackerRequest) -> Messages:
         raise Malformed("'client_id' is required")
     micros = number(body.get("timestamp_micros"))
     alias = request.query.get("measurement_id") or request.query.get("firebase_app_id")
-    return Messages(
-        alias,
-        [_measured(one, client, text(body.get("user_id"), 128), micros) for one in events],
-    )
+    from_server = not request.headers.get(b"user-agent", b"").startswith(b"Mozilla/")
+    user = text(body.get("user_id"), 128)
+    measured = (_measured(one, client, user, micros) for one in events)
+    return Messages(alias, [replace(one, from_server=from_server) for one in measured])
 
 
 def _measured(sent: Any, client: str, user: str | None, micros: float | None) -> Message:

@@ -79,6 +79,20 @@ def test_google_analytics_measurements(collector: InMemoryCollector) -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("agent", "envelope_agent"), [("Python-urllib/3.11", ""), ("Mozilla/5.0", "Mozilla/5.0")]
+)
+def test_a_server_that_measures_is_not_taken_for_the_visitor(
+    collector: InMemoryCollector, agent: str, envelope_agent: str
+) -> None:
+    collector.add_alias("ga4", "x")
+
+    collector.post("/mp/collect?measurement_id=x", GA4, headers={"user-agent": agent})
+
+    [envelope] = collector.producer.sent[0].envelopes
+    assert envelope.user_agent == envelope_agent
+
+
 def test_google_analytics_hits_of_one_request(collector: InMemoryCollector) -> None:
     shared = "v=2&tid=x&cid=12.34&sid=9&ul=de-de&sr=800x600&dl=https%3A%2F%2Fs.example%2Fa"
     lines = "en=page_view&dt=A\r\nen=buy&ep.size=L&epn.total=5.5&cu=EUR"
