@@ -171,10 +171,13 @@ def _with_types(rows: pa.Table, schema: pa.Schema) -> pa.Table:
 def without_derived_hashes(rows: pa.Table) -> pa.Table:
     """Rows with deduplication keys only where they do not follow from the event id.
 
-    These are keys of requests, and of rows of versions that did not store what the others need.
+    These are keys of requests, of imported rows, and of rows of versions that did not store what
+    the others need.
     """
     has_no_id = pc.equal(pc.coalesce(rows["event_id"], ""), "")
     stored = pc.or_(has_no_id, pc.is_null(rows["trusted"]))
+    if "import_id" in rows.column_names:
+        stored = pc.or_(stored, pc.is_valid(rows["import_id"]))
     place = rows.schema.get_field_index("event_hash")
     keys = pc.if_else(stored, rows["event_hash"], pa.scalar(None, pa.int64()))
     return rows.set_column(place, rows.schema.field(place), keys)

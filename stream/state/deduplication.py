@@ -79,9 +79,13 @@ class DeduplicatedBatch(Struct, frozen=True):
 class Deduplication:
     """Deduplicates the batches of one table by an id index per topic partition."""
 
-    def __init__(self, table: LakeTable, topic: str, memory_budget: MemoryBudget) -> None:
+    def __init__(
+        self, table: LakeTable, topic: str, memory_budget: MemoryBudget, of_imports: bool = False
+    ) -> None:
+        """`of_imports`: the table has the rows of this topic under negative partitions."""
         self._table = table
         self._topic = topic
+        self._of_imports = of_imports
         self._budget = memory_budget
         self.state: PartitionStates[IdIndex] = PartitionStates(f"ids of {topic}")
 
@@ -134,13 +138,18 @@ class Deduplication:
             self._table,
             [EVENT_HASH],
             pc.field(EVENT_HASH).is_valid(),
-            partitions,
+            [~partition for partition in partitions] if self._of_imports else partitions,
             since * BUCKET_MS,
         )
-        derived = scan_derived_hashes(self._table, partitions, since * BUCKET_MS)
+        # Compaction leaves the hashes of imported rows alone.
+        derived = (
+            iter(())
+            if self._of_imports
+            else scan_derived_hashes(self._table, partitions, since * BUCKET_MS)
+        )
         for rows in chain(stored, derived):
             self.state.files_scanned += 1
-            if id_column := _id_column(rows):
+            if id_column := _id_column(rows, self._of_imports):
                 for partition, partition_ids in id_column.by_partition().items():
                     # Copied, so that no bucket keeps the arrays of the whole batch alive.
                     by_partition[partition].add(partition_ids.ids.copy(), partition_ids.buckets)
@@ -189,12 +198,12 @@ def _subset(partition_ids: PartitionIds, selected: Mask) -> PartitionIds:
     )
 
 
-def _id_column(rows: pa.Table | pa.RecordBatch) -> IdColumn | None:
-    """The ids of the rows; None when no row has one."""
+def _id_column(rows: pa.Table | pa.RecordBatch, negative: bool = False) -> IdColumn | None:
+    """The ids of the rows; None when no row has one. `negative`: partition 0 is stored as -1."""
     hashes = rows[EVENT_HASH]
     if hashes.null_count == len(hashes):
         return None
-    partitions = rows[PARTITION].to_numpy()
+    partitions = ~rows[PARTITION].to_numpy() if negative else rows[PARTITION].to_numpy()
     buckets = to_unix_ms(rows, RECEIVED_AT).to_numpy() // BUCKET_MS
     if not hashes.null_count:
         return IdColumn(None, partitions, hashes.to_numpy().view(np.uint64), buckets)

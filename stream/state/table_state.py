@@ -42,10 +42,13 @@ class TableState:
         topic: str,
         memory_budget: MemoryBudget,
         state_columns: Collection[str] = STATE_COLUMNS,
+        of_imports: bool = False,
     ) -> None:
         columns = {column.name for column in table.table.columns} & set(state_columns)
         self._duplicates = (
-            Deduplication(table, topic, memory_budget) if EVENT_HASH in columns else None
+            Deduplication(table, topic, memory_budget, of_imports)
+            if EVENT_HASH in columns
+            else None
         )
         self._sessions = (
             Sessionizer(table, topic, memory_budget.folder) if DERIVED_COLUMN in columns else None

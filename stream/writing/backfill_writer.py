@@ -1,8 +1,10 @@
-"""Batch writer for imports: an item counts once, by its line in the file.
+"""Batch writer for imports: an item counts once, by its line in the file, else by its event id.
 
 An item below the import's watermark (the first line that is not stored yet) is a duplicate; other
 items of an import that was deleted are dropped. Both are in the ledger. All requests of an import
 are in one topic partition, in line order, so that one number suffices for a file of any length.
+What clients of other products send as history has no lines: its event ids are compared like those
+of live items, within the import and for a day.
 
 An import may be deleted after the ledger counted its rows and before the table has them. The batch
 is then written again: each item is classified as before (duplicate, quarantined or to be stored),
@@ -21,6 +23,7 @@ from stream.enrich.pipeline import BACKFILL_PIPELINE
 from stream.rows.arrow_tables import kept_rows
 from stream.rows.ledger import LedgerCounts
 from stream.rows.row_batch import RowBatch
+from stream.state.derived_event_hashes import EVENT_HASH
 from stream.storage.delta_commit import OffsetUpdate
 from stream.writing.import_watermarks import SEALED, watermark_key, watermark_line
 from stream.writing.ledger_repair import warn_ledger_behind
@@ -62,7 +65,8 @@ def finish_imported_rows(
 
 BACKFILL_WRITER = WriterRole(
     pipeline=BACKFILL_PIPELINE,
-    state_columns=frozenset(),  # line numbers replace deduplication, and files name their sessions
+    state_columns=frozenset((EVENT_HASH,)),  # imported items name their sessions
+    of_imports=True,
     select_rows=select_new_lines,
     finish_rows=finish_imported_rows,
     catch_up_ledger=warn_ledger_behind,

@@ -125,7 +125,9 @@ class BatchWriter:
         start_at_zero(QUARANTINED_ITEMS, [self.topic], QuarantineStage)
         start_at_zero(STORED_ROWS, [self.topic], ("stored", "duplicate", "quarantined"))
         memory_budget = memory_budget or MemoryBudget.of(settings)
-        self._state = TableState(self._main, self.topic, memory_budget, role.state_columns)
+        self._state = TableState(
+            self._main, self.topic, memory_budget, role.state_columns, role.of_imports
+        )
 
     def assign_topic(
         self, topic_identity: TopicIdentity | None, end_offsets: Mapping[int, int]

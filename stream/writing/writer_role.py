@@ -72,6 +72,8 @@ class WriterRole(Struct, frozen=True):
     pipeline: Pipeline = PIPELINE
     state_columns: Collection[str] = STATE_COLUMNS
     """Columns that are computed from stored rows: deduplication and sessions."""
+    of_imports: bool = False
+    """Whether its rows are stored with negative partitions: the live topic has the others."""
     select_rows: Callable[[RowBatch, CommittedOffsets, LedgerCounts], SelectedRows] = select_all
     """Before enrichment: removes known duplicates and counts them."""
     finish_rows: Callable[[pa.Table, CommittedOffsets, LedgerCounts], pa.Table] = store_all

@@ -3,7 +3,8 @@
 Where the tracker names no visitor, the collector does: a keyed hash for one day. The deduplication
 hash of an item comes from its `eventId`, else from the request's `Idempotency-Key` and the item's
 index in its envelope. Item kind, subject and whether an API key was sent go into it too: an id
-that anybody can send from a page must not make a server's item a duplicate.
+that anybody can send from a page must not make a server's item a duplicate. Of imported items it
+is the import instead of the subject, and those with a line have no hash: the line identifies them.
 """
 
 from array import array
@@ -21,7 +22,7 @@ from stream.rows.repeated_column import constant_column, distinct
 from stream.rows.row_batch import Column, RowBatch
 
 Owner = tuple[str, str, bool]
-"""Kind, subject and whether an API key was sent: event ids are unique within these."""
+"""Kind, import or subject, and whether an API key was sent: event ids are unique within these."""
 
 REQUEST_PERSON = b"request"
 """Separates hashes of requests from hashes of event ids."""
@@ -64,6 +65,9 @@ def _put_visitor(rows: RowBatch) -> None:
 
 def _event_hashes(rows: RowBatch) -> Column:
     ids = rows.item_field("event_id")
+    if "line" in rows.item_fields:
+        lines = rows.item_field("line")
+        ids = [i if line is None else None for i, line in zip(ids, lines, strict=True)]
     indexes = [index for index, event_id in enumerate(ids) if event_id]
     event_ids = ids if len(indexes) == len(ids) else [ids[index] for index in indexes]
     found = digests(event_ids)
@@ -78,7 +82,9 @@ def _event_hashes(rows: RowBatch) -> Column:
 def _owned_hashes(rows: RowBatch, indexes: list[int], found: list[bytes]) -> "array[int]":
     """The hashes of items, combined with the hash of their owner."""
     kind = rows.kind.name
-    owners = rows.per_envelope(lambda sent: _owners[kind, sent.subject_id, sent.trusted])
+    owners = rows.per_envelope(
+        lambda sent: _owners[kind, sent.import_id or sent.subject_id, sent.trusted]
+    )
     owner_hashes = np.array(owners.values, np.uint64)[owners.numbers]
     if len(indexes) < len(owners):
         owner_hashes = owner_hashes[indexes]

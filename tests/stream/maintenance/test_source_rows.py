@@ -96,6 +96,19 @@ def test_deduplication_keys_are_left_out_where_they_follow_from_the_row() -> Non
     assert found.drop_columns("event_hash").equals(rows.drop_columns("event_hash"))
 
 
+def test_imported_rows_keep_their_deduplication_keys() -> None:
+    rows = pa.table(
+        {
+            "event_id": ["a", "b"],
+            "trusted": [True, True],
+            "import_id": [None, "i1"],
+            "event_hash": [1, 2],
+        }
+    )
+
+    assert without_derived_hashes(rows)["event_hash"].to_pylist() == [None, 2]
+
+
 PARTS: list[list[str | None]] = [["b", None, "a", "b"], [None, None], ["c", "a", "é"]]
 
 

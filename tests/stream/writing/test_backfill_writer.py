@@ -128,6 +128,48 @@ def test_items_without_a_line_are_no_duplicates_and_are_dropped_after_the_deleti
     assert ledger(tmp_path)[-1] == (2, 2, 0, 0, 2, DELETED_IMPORT)
 
 
+def with_ids(*ids: str, import_id: str = "i1") -> Envelope:
+    """History without lines: events named after their ids."""
+    items = [{"name": name, "timestamp": MARCH_2019, "eventId": name} for name in ids]
+    return an_envelope(items, import_id=import_id, trusted=True)
+
+
+@pytest.mark.parametrize("partition", [0, 3])
+def test_items_without_a_line_are_stored_once_by_their_event_id(
+    tmp_path: Path, partition: int
+) -> None:
+    writer = a_backfill(tmp_path)
+    writer.write([a_message(0, with_ids("e1", "e2"), with_ids("e2", "e3"), partition=partition)])
+    writer.write([a_message(1, with_ids("e1", "e4"), partition=partition)])
+    restarted = a_backfill(tmp_path)
+    restarted.write([a_message(2, with_ids("e3", "e4", "e5"), partition=partition)])
+
+    assert stored(tmp_path) == ["e1", "e2", "e3", "e4", "e5"]
+    assert ledger(tmp_path) == [
+        (0, 4, 3, 1, 0, None),
+        (1, 2, 1, 1, 0, None),
+        (2, 3, 1, 2, 0, None),
+    ]
+
+
+def test_event_ids_are_compared_within_an_import_and_not_with_lines_or_live_events(
+    tmp_path: Path,
+) -> None:
+    live = BatchWriter(settings(tmp_path), CUSTOM_EVENT, Lookups())
+    live.write([a_message(0, an_envelope([{"name": "e1", "eventId": "e1"}], trusted=True))])
+    line = {"name": "e1", "timestamp": MARCH_2019, "eventId": "e1", "line": 1}
+
+    a_backfill(tmp_path).write(
+        [
+            a_message(0, with_ids("e1"), with_ids("e1", import_id="i2")),
+            a_message(1, an_envelope([line, {**line, "line": 2}], import_id="i1")),
+        ]
+    )
+
+    assert stored(tmp_path) == ["e1"] * 5
+    assert [row[3] for row in ledger(tmp_path)] == [0, 0]
+
+
 def test_a_live_worker_and_a_backfill_worker_that_commit_at_once_both_succeed(
     tmp_path: Path,
 ) -> None:
