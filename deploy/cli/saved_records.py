@@ -42,7 +42,7 @@ COLUMNS: Mapping[type[SavedRecord], Sequence[str]] = {
     MoneyProperty: ("id", "websiteId", "name", "event", "property", "currency"),
     Share: ("id", "websiteId", "name", "expires", "password", "frameOrigins"),
     Funnel: ("id", "websiteId", "name", "steps", "window", "by", "breakdown"),
-    Alias: ("id", "websiteId", "product", "name"),
+    Alias: ("id", "websiteId", "product", "name", "teeUrl"),
 }
 JSON_HELP: Mapping[str, str] = {
     "filters": "JSON array of filters, as in the API.",

@@ -148,7 +148,8 @@ def _funnel(funnel: Funnel) -> Funnel:
 
 @_validate.register
 def _alias(alias: Alias) -> Alias:
-    return replace(alias, name=validate_name("name", alias.name))
+    tee_url = validate_url("teeUrl", alias.tee_url) if alias.tee_url else None
+    return replace(alias, name=validate_name("name", alias.name), tee_url=tee_url)
 
 
 @_validate.register

@@ -134,6 +134,7 @@ IMPORTS = sa.Table(
     ),
     sa.Column("name", sa.String(255), nullable=False),
     sa.Column("fingerprint", sa.String(64), nullable=False),
+    sa.Column("product", sa.String(16), nullable=False),
     sa.Column("state", sa.String(16), nullable=False),
     sa.Column("lines", sa.BigInteger, nullable=False),
     sa.Column("accepted", sa.BigInteger, nullable=False),

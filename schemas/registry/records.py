@@ -123,20 +123,22 @@ class ImportState(StrEnum):
     OPEN = "open"
     """Accepts events."""
     DONE = "done"
-    """Every line of its file was sent; repeated events are still accepted."""
+    """Every line of its file was sent, or history was closed; repeated lines are still accepted."""
     UNDOING = "undoing"
     """Accepts no events; its rows are being deleted."""
     UNDONE = "undone"
 
 
 class Import(OwnedRecord, frozen=True, rename="camel", kw_only=True):
-    """Historical events of one file, which can be undone together."""
+    """Historical events of one file, or of another product's clients; can be undone together."""
 
     website_id: str
     name: str
-    """Name of the file."""
+    """Name of the file, or of the product with `history`."""
     fingerprint: str = ""
     """Fingerprint of the file, to recognize it."""
+    product: str = ""
+    """The product whose clients send the events as history; empty: they are those of a file."""
     state: ImportState = ImportState.OPEN
     lines: int = 0
     """Last line of the file that was processed; a resumed import continues after it."""
@@ -151,6 +153,11 @@ class Import(OwnedRecord, frozen=True, rename="camel", kw_only=True):
     def accepts_events(self) -> bool:
         """Whether events are accepted."""
         return self.state in (ImportState.OPEN, ImportState.DONE)
+
+    def takes_history_of(self, product: str, website_id: str) -> bool:
+        """Whether it is open for what clients of this product send as history of a website."""
+        of_product = self.product == product and self.website_id == website_id
+        return of_product and self.state is ImportState.OPEN
 
 
 class Selector(StrEnum):

@@ -174,6 +174,13 @@ class Alias(SavedRecord, frozen=True, rename="camel", kw_only=True):
         str,
         _text("what its trackers send: a domain, write key, token, measurement or app id"),
     ]
+    tee_url: (
+        Annotated[
+            str,
+            _text("address of the product's own server, which gets a copy of each request", 2048),
+        ]
+        | None
+    ) = None
 
 
 SAVED_RECORDS: tuple[type[SavedRecord], ...] = (

@@ -42,6 +42,8 @@ class Snapshot(msgspec.Struct, frozen=True, weakref=True):
     """By website."""
     aliases: MappingProxyType[tuple[str, str], str] = MappingProxyType({})
     """Website ids by product and the id that its trackers send."""
+    tees: MappingProxyType[tuple[str, str], str] = MappingProxyType({})
+    """Where copies of requests with such an id are sent, for those that have an address."""
     erasures: MappingProxyType[str, Erasure] = MappingProxyType({})
     """Of all states: their tombstones stay."""
     tombstones: Tombstones = NO_TOMBSTONES
@@ -75,6 +77,7 @@ class Snapshot(msgspec.Struct, frozen=True, weakref=True):
             imports=MappingProxyType({import_.id: import_ for import_ in contents.imports}),
             saved=saved,
             aliases=_by_alias(saved),
+            tees=_tees(saved),
             erasures=MappingProxyType({erasure.id: erasure for erasure in contents.erasures}),
             tombstones=tombstones_of(contents.erasures, websites, links, key),
             receipt_key=ReceiptKey(contents.receipt_secret),
@@ -118,6 +121,7 @@ class Snapshot(msgspec.Struct, frozen=True, weakref=True):
             aliases=_by_alias(saved)
             if now.aliases or deleted.get(kind_name(Alias))
             else self.aliases,
+            tees=_tees(saved) if now.aliases or deleted.get(kind_name(Alias)) else self.tees,
         )
 
     def owner_of(self, subject_id: str) -> str | None:
@@ -176,6 +180,12 @@ def _merged(
 
 def _by_alias(saved: SavedRecordIndex) -> MappingProxyType[tuple[str, str], str]:
     return MappingProxyType({(one.product, one.name): one.website_id for one in saved.aliases()})
+
+
+def _tees(saved: SavedRecordIndex) -> MappingProxyType[tuple[str, str], str]:
+    return MappingProxyType(
+        {(one.product, one.name): one.tee_url for one in saved.aliases() if one.tee_url}
+    )
 
 
 def _group_websites(websites: Iterable[Website]) -> MappingProxyType[str, tuple[str, ...]]:

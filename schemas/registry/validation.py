@@ -150,13 +150,16 @@ def validate_link_fields(values: Mapping[str, Any], apps: Sequence[str] = ()) ->
     }
 
 
-def new_import(website: Website, name: str, now_ms: int, fingerprint: str = "") -> Import:
+def new_import(
+    website: Website, name: str, now_ms: int, fingerprint: str = "", product: str = ""
+) -> Import:
     return Import(
         id=f"imp_{random_id(12)}",
         organization_id=website.organization_id,
         website_id=website.id,
         name=validate_name("name", name),
         fingerprint=fingerprint,
+        product=product,
         created_at=now_ms,
         updated_at=now_ms,
     )
