@@ -12,7 +12,7 @@ from ingest.decoding.limits import BODY_TIMEOUT_SECONDS, MAX_BODY_BYTES
 from ingest.dependencies import CollectorEndpoint, Dependencies, SnapshotSource
 from ingest.endpoints.collect import collect_endpoint
 from ingest.endpoints.debug import DEBUG_ENDPOINT, error_recorder
-from ingest.endpoints.import_events import IMPORT_ENDPOINT
+from ingest.endpoints.import_events import IMPORT_ENDPOINT, IMPORTS_BUSY
 from ingest.endpoints.mixed import MIXED_ENDPOINTS
 from ingest.endpoints.protocols import PROTOCOL_ENDPOINTS
 from ingest.endpoints.responses import CollectErrorBody, CollectRateLimitBody
@@ -30,6 +30,7 @@ from ingest.publishing.publish import Producer, Publisher
 from ingest.publishing.recent_requests import RecentRequests
 from ingest.publishing.spooling_producer import SpoolingProducer
 from ingest.publishing.storage_watch import StorageWatch
+from ingest.publishing.throttle import CpuThrottle
 from schemas.errors import MethodNotAllowed
 from schemas.http.asgi import read_body
 from schemas.http.client_ip import parse_header_names
@@ -147,6 +148,7 @@ def create_app(
         clicks,
         StorageWatch(settings),
         collector.peers,
+        CpuThrottle(IMPORTS_BUSY),
     )
     checks = {
         "kafka": lambda: producer.unavailable_reason,

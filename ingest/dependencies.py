@@ -13,6 +13,7 @@ from ingest.publishing.click_queue import ClickQueue
 from ingest.publishing.clock_offsets import ClockOffsets
 from ingest.publishing.publish import Publisher
 from ingest.publishing.storage_watch import StorageWatch
+from ingest.publishing.throttle import CpuThrottle
 from schemas.http.middleware import HttpMiddleware
 from schemas.http.openapi import Operation
 from schemas.registry import Snapshot
@@ -45,6 +46,8 @@ class Dependencies(Struct, frozen=True):
     clicks: ClickQueue
     storage_watch: StorageWatch
     peers: Peers
+    import_throttle: CpuThrottle
+    """Of historical events."""
 
 
 class CollectorEndpoint(Struct, frozen=True):

@@ -29,7 +29,6 @@ from ingest.endpoints.responses import COLLECT_ERRORS, AdjustedCount, IgnoredLis
 from ingest.publishing.envelopes import WEBSITE_OUT_OF_REACH
 from ingest.publishing.privacy_filter import import_filter
 from ingest.publishing.publish import require_acknowledged
-from ingest.publishing.throttle import CpuThrottle
 from schemas.envelope import Envelope, encode_envelope
 from schemas.errors import Conflict, Forbidden, Malformed, MethodNotAllowed
 from schemas.event_times import MAX_FUTURE_MS, instant_ms
@@ -92,7 +91,7 @@ IMPORT_OPERATION = Operation(
 
 def import_events(dependencies: Dependencies) -> ASGIApp:
     """The endpoint that accepts historical events."""
-    decoder, throttle = Decoder(IMPORTED_EVENT), CpuThrottle(IMPORTS_BUSY)
+    decoder, throttle = Decoder(IMPORTED_EVENT), dependencies.import_throttle
 
     async def endpoint(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["method"] != "POST":

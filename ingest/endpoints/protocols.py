@@ -7,6 +7,7 @@ messages and replies as its own server does. A message is acknowledged or refuse
 import asyncio
 import base64
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import nullcontext
 from functools import partial
 
 from msgspec import Struct
@@ -15,20 +16,24 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ingest.decoding.auth import Sender, authenticate, authenticate_by_website
 from ingest.decoding.body import decompress, receive_body
-from ingest.decoding.decoder import AcceptedItems, RejectedItem, join_items
+from ingest.decoding.decoder import AcceptedItems, Decoder, RejectedItem, join_items
 from ingest.decoding.items_by_kind import DECODERS
 from ingest.decoding.limits import MAX_BODY_BYTES, MAX_ITEMS
 from ingest.decoding.request_head import RequestHead, read_link_head
 from ingest.dependencies import CollectorEndpoint, Dependencies
 from ingest.endpoints.debug import DROPPED_BY_NAME, record_rejects
+from ingest.endpoints.import_events import import_envelope, reject_invalid
+from ingest.endpoints.import_events import partition_key as import_partition_key
 from ingest.protocols.all_protocols import PROTOCOLS
 from ingest.protocols.protocol import (
+    Message,
     Messages,
     Outcome,
     Page,
     Protocol,
     Reply,
     Route,
+    TrackedItem,
     TrackerRequest,
     read_form,
 )
@@ -52,8 +57,8 @@ from schemas.http.client_ip import truncate_ip
 from schemas.http.error_bodies import encode_json
 from schemas.http.middleware import ERROR_REPLY_KEY
 from schemas.http.unknown_records import MAX_ID_LENGTH
-from schemas.kinds import CUSTOM_EVENT, Kind
-from schemas.registry import Snapshot
+from schemas.kinds import CUSTOM_EVENT, IMPORTED_EVENT, Kind
+from schemas.registry import Import, Snapshot
 from schemas.registry.api_keys import parse_key
 
 GZIP_MAGIC = b"\x1f\x8b"
@@ -67,6 +72,11 @@ UNKNOWN_ALIAS = (
     "Unknown {product} id: register it with "
     "`tidemark aliases create --website ID --product {product} --name ID`"
 )
+HISTORY_REFUSED = (
+    "History needs an API key with `track:events` in the place of the {product} token, and an open "
+    "import of its website: `tidemark adopt {product} WEBSITE --history` creates both"
+)
+HISTORY_DECODER = Decoder(IMPORTED_EVENT)
 
 
 class Group(Struct):
@@ -89,7 +99,7 @@ class Encoded(Struct, frozen=True):
 
 def protocol_endpoint(protocol: Protocol, route: Route, dependencies: Dependencies) -> ASGIApp:
     """The application of a route."""
-    middleware = dependencies.middleware
+    middleware, throttle = dependencies.middleware, dependencies.import_throttle
 
     async def endpoint(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["method"] not in route.methods:
@@ -108,17 +118,25 @@ def protocol_endpoint(protocol: Protocol, route: Route, dependencies: Dependenci
                 await send_body(send, *sendable(reply), list(reply.headers))
                 return
         messages = route.read(request)
+        if messages.history:
+            require_own_key(protocol, head, messages)
         senders = await find_senders(protocol, head, messages, dependencies, now)
         first_sender = next(iter(senders.values()))
         ticket.holder = first_sender.holder
-        rejected = {i: one.invalid for i, one in enumerate(messages.messages) if one.invalid}
-        groups = group_items(messages, senders, head, network, now, dependencies)
-        encoded = encode_groups(groups, dependencies, rejected)
-        header = EnvelopeHeader(first_sender, head, network, now, dependencies.anonymous_ids)
-        encoded += encode_dropped(messages, senders, header)
-        count = sum(one.request.count for one in encoded)
-        await ticket.charge(len(request.body) or len(scope["query_string"]), count, len(rejected))
-        failed = await publish(encoded, dependencies)
+        target_import = None
+        if messages.history:
+            target_import = find_import(protocol, first_sender, dependencies.registry.snapshot)
+            messages = replace(messages, messages=list(map(as_history, messages.messages)))
+        async with throttle.slot() if target_import else nullcontext():
+            rejected = {i: one.invalid for i, one in enumerate(messages.messages) if one.invalid}
+            groups = group_items(messages, senders, head, network, now, dependencies)
+            encoded = encode_groups(groups, dependencies, rejected, target_import)
+            header = EnvelopeHeader(first_sender, head, network, now, dependencies.anonymous_ids)
+            encoded += encode_dropped(messages, senders, header)
+            count = 0 if target_import else sum(one.request.count for one in encoded)
+            size = len(request.body) or len(scope["query_string"])
+            await ticket.charge(size, count, len(rejected))
+            failed = await publish(encoded, dependencies)
         require_outcome(route, messages, rejected, failed)
         record_refused(dependencies, first_sender.subject_id, route.path, messages, rejected)
         outcome = Outcome(request, messages, rejected, failed)
@@ -217,6 +235,32 @@ def find_sender(
     return authenticate_by_website(website_id, registry, head)
 
 
+def require_own_key(protocol: Protocol, head: RequestHead, messages: Messages) -> None:
+    """Forbidden without an API key of ours: an alias is public, and history is rewritten by it."""
+    if head.key is None and not parse_key(messages.alias or ""):
+        raise Forbidden(HISTORY_REFUSED.format(product=protocol.product))
+
+
+def find_import(protocol: Protocol, sender: Sender, registry: Snapshot) -> Import:
+    """The open import of the sender's website for history of this product; Forbidden."""
+    for one in registry.imports.values():
+        if one.takes_history_of(protocol.product, sender.subject_id):
+            return one
+    raise Forbidden(HISTORY_REFUSED.format(product=protocol.product))
+
+
+def as_history(message: Message) -> Message:
+    """The message with its events alone: an import has nothing else, which is dropped by name."""
+    events = [
+        TrackedItem(IMPORTED_EVENT, {**item.fields, "user_agent": message.user_agent or None})
+        for item in message.items
+        if item.kind is CUSTOM_EVENT
+    ]
+    others = [item.kind.name for item in message.items if item.kind is not CUSTOM_EVENT]
+    dropped = f"{others[0]} in history" if others else message.dropped
+    return replace(message, items=events, dropped=dropped, user_agent="", address="")
+
+
 def group_items(
     messages: Messages,
     senders: Mapping[str | None, Sender],
@@ -263,21 +307,28 @@ def header_of_visitor(header: EnvelopeHeader, user_agent: str, address: str) -> 
 
 
 def encode_groups(
-    groups: Sequence[Group], dependencies: Dependencies, rejected: dict[int, str]
+    groups: Sequence[Group],
+    dependencies: Dependencies,
+    rejected: dict[int, str],
+    target_import: Import | None,
 ) -> list[Encoded]:
     """Encode the items of valid messages; adds the reason of each refusal to `rejected`.
 
-    A message with an invalid item is refused as a whole.
+    A message with an invalid item is refused as a whole. History is for an import.
     """
     decoded: list[tuple[Group, AcceptedItems]] = []
     for group in groups:
-        accepted, invalid = decode(group)
+        accepted, invalid = decode(group, target_import)
         rejected.update({group.indexes[one.index]: one.message for one in invalid})
         decoded.append((group, accepted))
     registry, encoded = dependencies.registry.snapshot, []
     for group, accepted in decoded:
         valid = _without(accepted, {n for n, i in enumerate(group.indexes) if i in rejected})
         if not valid.items:
+            continue
+        if target_import is not None:
+            request = encode_history(valid, target_import, group.header.received_ms, registry)
+            encoded.append(Encoded(group.kind, request, [group.indexes[n] for n in valid.indexes]))
             continue
         header = group.header.with_clock_offset(dependencies.clock_offsets, valid.items)
         try:
@@ -290,6 +341,21 @@ def encode_groups(
             encoded.append(Encoded(group.kind, request, [group.indexes[n] for n in positions]))
         rejected.update({group.indexes[one.index]: one.message for one in refused})
     return encoded
+
+
+def encode_history(
+    accepted: AcceptedItems, target_import: Import, now_ms: int, registry: Snapshot
+) -> EncodedRequest:
+    """Encode items for an import, as those that come to its own route."""
+    website_id = target_import.website_id
+    privacy = registry.privacy_of(website_id)
+    return EncodedRequest(
+        import_partition_key(target_import),
+        [import_envelope(accepted, target_import, now_ms, privacy)],
+        len(accepted.items),
+        website_id,
+        now_ms,
+    )
 
 
 def _without(accepted: AcceptedItems, refused: Collection[int]) -> AcceptedItems:
@@ -333,11 +399,15 @@ def encode_dropped(
     return encoded
 
 
-def decode(group: Group) -> tuple[AcceptedItems, Sequence[RejectedItem]]:
+def decode(
+    group: Group, target_import: Import | None
+) -> tuple[AcceptedItems, Sequence[RejectedItem]]:
     """Accepted and rejected items of a group; indexes are within the group."""
-    decoder = DECODERS[group.kind.name]
+    decoder = HISTORY_DECODER if target_import else DECODERS[group.kind.name]
     try:
         accepted = decoder.decode(join_items(group.texts))
+        if target_import is not None:
+            accepted = reject_invalid(accepted, target_import, group.header.received_ms)
     except NoneAccepted as error:
         return AcceptedItems((), b"[]", ()), error.details["rejected"]
     return accepted, accepted.rejected

@@ -7,8 +7,13 @@ Its clients read the `code` of a reply's body, and send for ever what they canno
 from collections.abc import Mapping
 from typing import Any
 
+from msgspec.structs import replace
+from starlette.types import Scope
+
+from ingest.decoding.request_head import website_outside_body
 from ingest.protocols.protocol import (
     EXAMPLE_ALIAS,
+    Claim,
     Example,
     Message,
     Messages,
@@ -19,6 +24,7 @@ from ingest.protocols.protocol import (
     TrackedItem,
     TrackerRequest,
     event,
+    has_old_items,
     identity,
     json_reply,
     number,
@@ -30,9 +36,8 @@ from ingest.protocols.protocol import (
     text,
 )
 from schemas.errors import ApiError, NoneAccepted, PayloadTooLarge, RateLimitExceeded
+from schemas.http.asgi import headers_by_name
 
-PATHS = ("/2/httpapi", "/amplitude/batch")
-"""`/batch` without the prefix is ours, and the bodies alone differ."""
 PAGE = "[Amplitude] "
 """How the properties of the page begin that the browser client adds."""
 DROPPED = {"$groupidentify": "group", "[Amplitude] Session Replay Captured": "session_replay"}
@@ -56,6 +61,26 @@ def read_events(request: TrackerRequest) -> Messages:
         [_message(one, uploaded) for one in events],
         len(request.body),
     )
+
+
+def read_batch(request: TrackerRequest) -> Messages:
+    """The same; a batch with an event that is too old for a live one is history."""
+    messages = read_events(request)
+    return replace(messages, history=has_old_items(messages.messages, request.received_ms))
+
+
+def is_amplitude(scope: Scope) -> bool:
+    """Our own batches name their website or key in the query string or a header."""
+    if scope["query_string"]:
+        return False
+    headers = headers_by_name(scope)
+    own = headers.keys() & {b"authorization", b"x-api-key"}
+    return not own and website_outside_body(b"", headers) is None
+
+
+def is_batch(body: bytes) -> bool:
+    """Whether a body is an object with a key; ours are arrays."""
+    return body.lstrip()[:1] == b"{" and b'"api_key"' in body
 
 
 def _message(sent: Any, uploaded: object) -> Message:
@@ -183,8 +208,16 @@ AMPLITUDE = Protocol(
     product="amplitude",
     title="Amplitude",
     setting="serverUrl: '{url}/2/httpapi' (servers: server_url), apiKey '{id}'",
-    routes=tuple(
-        Route(path=path, example=EXAMPLE, read=read_events, reply=reply, error=error)
-        for path in PATHS
+    history="server_url '{url}/batch', apiKey '{id}'",
+    routes=(
+        Route(path="/2/httpapi", example=EXAMPLE, read=read_events, reply=reply, error=error),
+        Route(
+            path="/batch",
+            example=EXAMPLE,
+            read=read_batch,
+            reply=reply,
+            error=error,
+            claim=Claim(is_amplitude, is_batch),
+        ),
     ),
 )

@@ -6,6 +6,8 @@ https://developer.matomo.org/api-reference/tracking-api
 from collections.abc import Mapping
 from typing import Any
 
+from msgspec.structs import replace
+
 from ingest.protocols.protocol import (
     EXAMPLE_ALIAS,
     NO_CONTENT,
@@ -20,7 +22,9 @@ from ingest.protocols.protocol import (
     TrackerRequest,
     error_report,
     event,
+    has_old_items,
     json_reply,
+    member,
     number,
     page_exit,
     page_view,
@@ -31,7 +35,7 @@ from ingest.protocols.protocol import (
     read_list,
     text,
 )
-from schemas.errors import ApiError
+from schemas.errors import ApiError, Malformed
 from schemas.http.error_bodies import collect_error
 
 PATHS = ("/matomo.php", "/piwik.php")
@@ -54,8 +58,8 @@ def read_hits(request: TrackerRequest) -> Messages:
     if body[:1] == b"{":
         return _bulk(read_json(body), request)
     hit = {**request.query, **read_form(body)}
-    messages = [_message(hit, request)]
-    return Messages(hit.get("idsite"), messages, hit.get("send_image"))
+    messages = Messages(hit.get("idsite"), [_message(hit, request)], hit.get("send_image"))
+    return _as_history(messages, hit.get("token_auth"), request)
 
 
 def _bulk(body: Any, request: TrackerRequest) -> Messages:
@@ -67,7 +71,22 @@ def _bulk(body: Any, request: TrackerRequest) -> Messages:
         for hit in hits
     ]
     first = next((hit for hit in hits if hit is not None), {})
-    return Messages(first.get("idsite"), messages, "bulk")
+    read = Messages(first.get("idsite"), messages, "bulk")
+    token = text(member(body, "token_auth"), 255) or first.get("token_auth")
+    return _as_history(read, token, request)
+
+
+def _as_history(messages: Messages, token: str | None, request: TrackerRequest) -> Messages:
+    """History, if there is a token and a hit that is too old for a live one; else unchanged.
+
+    The token names the website then, which is that of all hits.
+    """
+    if token is None or not has_old_items(messages.messages, request.received_ms):
+        return messages
+    if len({one.alias for one in messages.messages if one.items}) > 1:
+        raise Malformed("Hits of history in one request must have the same 'idsite'")
+    sent = [replace(one, alias=None) for one in messages.messages]
+    return replace(messages, alias=token, messages=sent, history=True)
 
 
 def _bulk_hit(one: object) -> dict[str, str] | None:
@@ -222,6 +241,7 @@ MATOMO = Protocol(
     product="matomo",
     title="Matomo",
     setting="setTrackerUrl('{url}/matomo.php') and setSiteId('{id}'); matomo.js stays where it is",
+    history="{url}/matomo.php with token_auth '{id}' and the time of each hit as cdt",
     routes=tuple(
         Route(
             path=path,

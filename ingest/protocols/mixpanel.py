@@ -4,8 +4,10 @@ https://developer.mixpanel.com/reference/track-event
 """
 
 from collections.abc import Mapping
+from http import HTTPStatus
 from typing import Any
 
+from msgspec.structs import replace
 from starlette.types import Scope
 
 from ingest.protocols.protocol import (
@@ -28,13 +30,15 @@ from ingest.protocols.protocol import (
     object_of,
     page_view,
     read_form,
+    read_json,
     read_json_or_form,
     size_text,
     text,
     text_reply,
 )
-from schemas.errors import ApiError, Malformed
+from schemas.errors import ApiError, Malformed, NoneAccepted
 from schemas.http.asgi import headers_by_name
+from schemas.registry.api_keys import parse_key
 
 PAGE_VIEW = "$mp_web_page_view"
 DROPPED = {
@@ -52,14 +56,35 @@ PROFILE_OPERATIONS = ("$set", "$set_once")
 
 def read_track(request: TrackerRequest) -> Messages:
     """An event or an array of events: JSON, or `data=` of a form or query string."""
-    data = read_json_or_form(request)
+    return _read_events(read_json_or_form(request), _is_verbose(request))
+
+
+def _read_events(data: Any, reply_with: Any) -> Messages:
     events = data if isinstance(data, list) else [data]
     if not events:
         raise Malformed("There must be at least one event")
     alias = next(
         (t for t in (text(member(one, "properties", "token"), 255) for one in events) if t), None
     )
-    return Messages(alias, [_message(one) for one in events], _is_verbose(request))
+    return Messages(alias, [_message(one) for one in events], reply_with)
+
+
+def read_import(request: TrackerRequest) -> Messages:
+    """History: an array of events, one event per line, or `data=` of a form.
+
+    The API key is the secret of the project or of a service account, or the token.
+    """
+    body = request.body.strip()
+    if body[:1] in (b"[", b"{"):
+        lines = [line for line in body.splitlines() if line.strip()]
+        data = read_json(body) if body[:1] == b"[" else [read_json(line) for line in lines]
+        insert_ids = [text(member(one, "properties", "$insert_id"), 255) for one in data]
+        messages = _read_events(data, insert_ids)
+    else:
+        messages = read_track(request)
+    secrets = (*(request.basic or ()), messages.alias or "")
+    key = next((one for one in secrets if parse_key(one)), None)
+    return replace(messages, alias=key or messages.alias, history=True)
 
 
 def read_profiles(request: TrackerRequest) -> Messages:
@@ -184,6 +209,57 @@ def is_mixpanel(scope: Scope) -> bool:
     return content.startswith(b"application/x-www-form-urlencoded")
 
 
+def is_import(scope: Scope) -> bool:
+    """Our own imports are named in the query string; Mixpanel's have HTTP Basic, or are forms."""
+    if b"import_id=" in scope["query_string"]:
+        return False
+    headers = headers_by_name(scope)
+    form = headers.get(b"content-type", b"").startswith(b"application/x-www-form-urlencoded")
+    authorization = headers.get(b"authorization", b"")
+    return authorization[:6].lower() == b"basic " or (
+        form and not authorization and b"x-api-key" not in headers
+    )
+
+
+def import_reply(outcome: Outcome) -> Reply:
+    """The number of events, and what is wrong with others unless they asked not to know."""
+    insert_ids = outcome.messages.reply_with
+    if not isinstance(insert_ids, list):
+        return reply(outcome)
+    failed = [
+        {"index": index, "insert_id": insert_ids[index], "field": "", "message": message}
+        for index, message in sorted(outcome.rejected.items())
+    ]
+    if not failed or outcome.request.query.get("strict") == "0":
+        return json_reply({"code": 200, "num_records_imported": outcome.accepted, "status": "OK"})
+    return json_reply(
+        {
+            "code": 400,
+            "error": "some data points in the request failed validation",
+            "failed_records": failed,
+            "num_records_imported": outcome.accepted,
+            "status": "Bad Request",
+        },
+        400,
+    )
+
+
+def import_error(error: ApiError, _request: TrackerRequest | None) -> Reply:
+    """Nothing was imported."""
+    body = {
+        "code": error.status,
+        "error": error.message,
+        "num_records_imported": 0,
+        "status": HTTPStatus(error.status).phrase,
+    }
+    if isinstance(error, NoneAccepted):
+        body["failed_records"] = [
+            {"index": one.index, "insert_id": "", "field": "", "message": one.message}
+            for one in error.details["rejected"]
+        ]
+    return json_reply(body, error.status)
+
+
 def reply(outcome: Outcome) -> Reply:
     """`1`, or the same as JSON if the client asked for it."""
     if outcome.messages.reply_with:
@@ -218,6 +294,7 @@ MIXPANEL = Protocol(
     product="mixpanel",
     title="Mixpanel",
     setting="api_host: '{url}' (servers: host {host}), token '{id}'",
+    history="import_url '{url}/import' (POST, HTTP Basic), secret of the project '{id}'",
     routes=(
         *(
             Route(
@@ -241,6 +318,14 @@ MIXPANEL = Protocol(
                 error=error,
             )
             for path in ("/engage", "/engage/")
+        ),
+        Route(
+            path="/import",
+            example=TRACK_EXAMPLE,
+            read=read_import,
+            reply=import_reply,
+            error=import_error,
+            claim=Claim(is_import),
         ),
     ),
 )

@@ -73,20 +73,18 @@ def read_events(request: TrackerRequest) -> Messages:
     events = body if isinstance(body, list) else [body] if batch is None else batch
     if not isinstance(events, list) or not events or not isinstance(body, dict | list):
         raise Malformed("'batch' must be an array with at least one event")
-    refuse_history(body)
     sent_at = member(body, "sent_at") or number(request.query.get("_"))
     key = token(body) or next(filter(None, map(token, events)), None)
     return Messages(
-        key or request.query.get("token"), [read_event(one, sent_at, request) for one in events]
+        key or request.query.get("token"),
+        [read_event(one, sent_at, request) for one in events],
+        history=is_history(body),
     )
 
 
-def refuse_history(body: Any) -> None:
-    """Malformed for history: the route would move its times to one week ago."""
-    if member(body, "historical_migration") is True:
-        raise Malformed(
-            "'historical_migration' is not supported: `tidemark import` reads an export of PostHog"
-        )
+def is_history(body: Any) -> bool:
+    """Whether an envelope is of history."""
+    return member(body, "historical_migration") is True
 
 
 def token(value: Any) -> str | None:
@@ -98,13 +96,13 @@ def token(value: Any) -> str | None:
 def read_events_v1(request: TrackerRequest) -> Messages:
     """`{"created_at", "batch": [...]}`, with the token in `Authorization: Bearer`."""
     body = read_json(request.body)
-    refuse_history(body)
     batch = read_list(body, "batch")
     scheme, _, key = request.headers.get(b"authorization", b"").decode("latin-1").partition(" ")
     sent_at = request.headers.get(b"posthog-request-timestamp", b"").decode("latin-1") or None
     messages = [read_event(as_v0(one, request), sent_at, request) for one in batch]
     uuids = [text(member(one, "uuid"), 255) for one in batch]
-    return Messages(key.strip() or None if scheme.lower() == "bearer" else None, messages, uuids)
+    token = key.strip() or None if scheme.lower() == "bearer" else None
+    return Messages(token, messages, uuids, is_history(body))
 
 
 def as_v0(event: Any, request: TrackerRequest) -> Any:
@@ -461,6 +459,7 @@ POSTHOG = Protocol(
     product="posthog",
     title="PostHog",
     setting="api_host: '{url}' (servers: host), project key '{id}'",
+    history="host '{url}', project key '{id}', historical_migration on",
     routes=(
         *(
             Route(path=path, example=example, read=read_events, reply=reply, error=error_reply)

@@ -15,6 +15,7 @@ from msgspec import Struct
 from starlette.types import Scope
 
 from schemas.errors import ApiError, Malformed
+from schemas.event_times import MAX_AGE_MS, instant_ms
 from schemas.http.error_bodies import collect_error, encode_json
 from schemas.kinds import CUSTOM_EVENT, ERROR_REPORT, VISITOR_IDENTITY, WEB_VITAL, Kind
 
@@ -76,6 +77,8 @@ class Messages(Struct, frozen=True):
     messages: Sequence[Message]
     reply_with: Any = None
     """What the reply needs of the request, such as the ids of its messages."""
+    history: bool = False
+    """Whether they are sent as history: with an API key, for the open import of the product."""
 
 
 class Outcome(Struct, frozen=True):
@@ -195,6 +198,9 @@ class Protocol(Struct, frozen=True, kw_only=True):
     title: str
     setting: str
     """What to change in its trackers, with {url} for the collector's address and {id}."""
+    history: str = ""
+    """What to set in clients that send history, with {url}, {host} and an API key as {id}; empty:
+    none sends it."""
     routes: tuple[Route, ...]
     pages: tuple[Page, ...] = ()
 
@@ -209,6 +215,14 @@ class Protocol(Struct, frozen=True, kw_only=True):
             return (route.path,)
         paths = (route.path, self.prefix + route.path)
         return paths[::-1] if isinstance(route, Route) and route.claim else paths
+
+
+def has_old_items(messages: Sequence[Message], received_ms: int) -> bool:
+    """Whether an item is older than a live one may be."""
+    oldest = received_ms - MAX_AGE_MS
+    times = (item.fields.get("timestamp") for one in messages for item in one.items)
+    instants = (instant_ms(time) for time in times if isinstance(time, str | int | float))
+    return any(instant is not None and instant < oldest for instant in instants)
 
 
 def event(name: object, **fields: object) -> TrackedItem:

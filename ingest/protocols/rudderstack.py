@@ -16,7 +16,13 @@ from ingest.protocols.protocol import (
     json_reply,
     text_reply,
 )
-from ingest.protocols.segment import BATCH_EXAMPLE, TYPES, message_routes, read_batch
+from ingest.protocols.segment import (
+    BATCH_EXAMPLE,
+    TYPES,
+    message_routes,
+    read_batch,
+    read_history,
+)
 from schemas.errors import (
     ApiError,
     Forbidden,
@@ -62,11 +68,19 @@ RUDDERSTACK = Protocol(
     product="rudderstack",
     title="RudderStack",
     setting="dataPlaneUrl: '{url}/rudderstack' (browsers: configUrl too), write key '{id}'",
+    history="write key '{id}', POST {url}/rudderstack/v1/import",
     routes=(
         Route(
             path="/rudderstack/v1/batch",
             example=BATCH_EXAMPLE,
             read=read_batch,
+            reply=reply,
+            error=error_reply,
+        ),
+        Route(
+            path="/rudderstack/v1/import",
+            example=BATCH_EXAMPLE,
+            read=read_history,
             reply=reply,
             error=error_reply,
         ),

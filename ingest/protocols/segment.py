@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
+from msgspec.structs import replace
+
 from ingest.protocols.protocol import (
     EXAMPLE_ALIAS,
     ErrorReply,
@@ -58,6 +60,11 @@ def read_batch(request: TrackerRequest) -> Messages:
         write_key(request, body),
         [read_message({**shared, **one} if isinstance(one, dict) else one) for one in batch],
     )
+
+
+def read_history(request: TrackerRequest) -> Messages:
+    """The same, as history."""
+    return replace(read_batch(request), history=True)
 
 
 def reads_one(message_type: str | None = None) -> Callable[[TrackerRequest], Messages]:
@@ -289,6 +296,7 @@ SEGMENT = Protocol(
     product="segment",
     title="Segment",
     setting="browser: cdnURL '{url}' and writeKey '{id}'; servers: host '{url}'",
+    history="write key '{id}', path '/v1/import' (POST {url}/v1/import)",
     routes=(
         Route(
             path="/v1/batch",
@@ -296,6 +304,7 @@ SEGMENT = Protocol(
             read=read_batch,
             reply=reply,
         ),
+        Route(path="/v1/import", example=BATCH_EXAMPLE, read=read_history, reply=reply),
         *message_routes({f"/v1/{one}": one for one in TYPES} | BROWSER_PATHS, reply),
     ),
     pages=(

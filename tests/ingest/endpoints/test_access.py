@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from itertools import product
+from typing import Any
 
 import msgspec
 import pytest
@@ -34,8 +35,11 @@ UNNAMED = {"acme": "acme", "globex": "rival"}
 
 ALIASES = {"of-shop": "shop", "nowhere": "nowhere"}
 """Aliases that are sent, with their website."""
-STORES_NOTHING = {"/v1/group", "/v1/g", "/api/s/group", "/api/s/s2s/group", "/log/hb"}
-"""Routes of other products whose example has no place here."""
+STORES_NOTHING = {
+    *("/v1/group", "/v1/g", "/api/s/group", "/api/s/s2s/group", "/log/hb"),
+    *("/v1/import", "/rudderstack/v1/import", "/import"),
+}
+"""Routes of other products whose example has no place here, or needs an import."""
 SIGNED = {"/vercel/drain"}
 """Routes that take an alias with a signature only, and else an API key."""
 
@@ -57,7 +61,7 @@ def collector(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Collector]:
     store = RegistryStore(settings.registry_url)
     populate(store, NOW)
     for protocol in PROTOCOLS:
-        stamps = {"created_at": NOW, "updated_at": NOW}
+        stamps: dict[str, Any] = {"created_at": NOW, "updated_at": NOW}
         alias_id = f"example_{protocol.product}"
         store.create(
             Alias(
