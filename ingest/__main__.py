@@ -18,6 +18,7 @@ from ingest.publishing.producer import KafkaProducer, add_producer_gauges
 from ingest.publishing.recent_requests import RecentRequests
 from ingest.publishing.spool import Spool, has_spooled_requests
 from ingest.publishing.spooling_producer import SpoolingProducer, add_spool_gauges
+from ingest.publishing.tee import Tee
 from ingest.server.http_protocol import CollectorProtocol
 from schemas.http.admission import LimitMetrics
 from schemas.http.error_bodies import collect_error
@@ -96,6 +97,7 @@ def run(settings: Settings, name: str) -> None:
         recent_requests,
         limiter,
         peers,
+        Tee(settings),
         spool,
     )
     collector.salts.fetch(now_ms())
@@ -123,6 +125,7 @@ def run(settings: Settings, name: str) -> None:
             with suppress(asyncio.CancelledError):
                 await task
         await limiter.close()
+        await collector.tee.close()
         collector.clicks.close()
         if spool is not None:
             await spool.close()

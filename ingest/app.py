@@ -30,6 +30,7 @@ from ingest.publishing.publish import Producer, Publisher
 from ingest.publishing.recent_requests import RecentRequests
 from ingest.publishing.spooling_producer import SpoolingProducer
 from ingest.publishing.storage_watch import StorageWatch
+from ingest.publishing.tee import Tee
 from ingest.publishing.throttle import CpuThrottle
 from schemas.errors import MethodNotAllowed
 from schemas.http.asgi import read_body
@@ -106,6 +107,7 @@ class Collector(Struct, frozen=True):
     recent_requests: RecentRequests
     limiter: RateLimiter
     peers: Peers
+    tee: Tee
     spool: SpoolingProducer | None = None
     """The producer, if it spools requests while Kafka is away."""
 
@@ -148,6 +150,7 @@ def create_app(
         clicks,
         StorageWatch(settings),
         collector.peers,
+        collector.tee,
         CpuThrottle(IMPORTS_BUSY),
     )
     checks = {

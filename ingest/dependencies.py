@@ -13,6 +13,7 @@ from ingest.publishing.click_queue import ClickQueue
 from ingest.publishing.clock_offsets import ClockOffsets
 from ingest.publishing.publish import Publisher
 from ingest.publishing.storage_watch import StorageWatch
+from ingest.publishing.tee import Tee
 from ingest.publishing.throttle import CpuThrottle
 from schemas.http.middleware import HttpMiddleware
 from schemas.http.openapi import Operation
@@ -46,6 +47,7 @@ class Dependencies(Struct, frozen=True):
     clicks: ClickQueue
     storage_watch: StorageWatch
     peers: Peers
+    tee: Tee
     import_throttle: CpuThrottle
     """Of historical events."""
 

@@ -9,6 +9,7 @@ import base64
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import nullcontext
 from functools import partial
+from urllib.parse import quote
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -43,6 +44,8 @@ from ingest.publishing.envelopes import (
     encode_request,
     partition_hash,
 )
+from ingest.publishing.privacy_filter import privacy_filter
+from ingest.publishing.tee import Copy
 from schemas.errors import (
     ApiError,
     Forbidden,
@@ -60,6 +63,7 @@ from schemas.http.unknown_records import MAX_ID_LENGTH
 from schemas.kinds import CUSTOM_EVENT, IMPORTED_EVENT, Kind
 from schemas.registry import Import, Snapshot
 from schemas.registry.api_keys import parse_key
+from schemas.telemetry.instruments import TEE_REQUESTS
 
 GZIP_MAGIC = b"\x1f\x8b"
 MAX_WEBSITES = 16
@@ -76,6 +80,13 @@ HISTORY_REFUSED = (
     "History needs an API key with `track:events` in the place of the {product} token, and an open "
     "import of its website: `tidemark adopt {product} WEBSITE --history` creates both"
 )
+COPIED_HEADERS = frozenset(
+    (b"content-type", b"content-encoding", b"authorization", b"user-agent", b"x-write-key")
+)
+COPIED_PREFIXES = (b"openpanel-", b"posthog-", b"ce-")
+"""Of headers that products name their website, library or event in."""
+COPY_HEADER = "x-tidemark-copy"
+"""Marks copies: one that comes back, as of an address that is the collector's own, ends there."""
 HISTORY_DECODER = Decoder(IMPORTED_EVENT)
 
 
@@ -141,8 +152,52 @@ def protocol_endpoint(protocol: Protocol, route: Route, dependencies: Dependenci
         record_refused(dependencies, first_sender.subject_id, route.path, messages, rejected)
         outcome = Outcome(request, messages, rejected, failed)
         await send_body(send, *sendable(route.reply(outcome)))
+        if dependencies.registry.snapshot.tees and not failed and target_import is None:
+            copy_request(protocol, scope, outcome, header, dependencies)
 
     return endpoint
+
+
+def copy_request(
+    protocol: Protocol,
+    scope: Scope,
+    outcome: Outcome,
+    header: EnvelopeHeader,
+    dependencies: Dependencies,
+) -> None:
+    """Offer the request, as it was received, to the tee of each alias in it that has one."""
+    registry, head, request = dependencies.registry.snapshot, header.head, outcome.request
+    if COPY_HEADER.encode() in request.headers:
+        return
+    names = {one.alias or outcome.messages.alias for one in outcome.messages.messages}
+    for name in sorted(name for name in names if name):
+        address = registry.tees.get((protocol.product, name))
+        if address is None:
+            continue
+        privacy = registry.privacy_of(registry.aliases[protocol.product, name])
+        if privacy_filter(privacy, head) is not None:
+            TEE_REQUESTS.labels("privacy").inc()
+            continue
+        network = header.client_network if privacy.location != "none" else ""
+        query = scope["query_string"].decode("latin-1")
+        url = address.rstrip("/") + quote(request.path) + ("?" + query if query else "")
+        body = scope.get(WHOLE_BODY_KEY, b"")
+        dependencies.tee.offer(
+            Copy(scope["method"], url, copied_headers(request, head, network), body)
+        )
+
+
+def copied_headers(request: TrackerRequest, head: RequestHead, network: str) -> dict[str, str]:
+    """Headers of a copy: without an API key of ours, and with the network of the client."""
+    own_key = head.key is not None or any(map(parse_key, request.basic or ()))
+    copied = {
+        name.decode("latin-1"): value.decode("latin-1")
+        for name, value in request.headers.items()
+        if (name in COPIED_HEADERS or name.startswith(COPIED_PREFIXES))
+        and not (name == b"authorization" and own_key)
+    }
+    copied[COPY_HEADER] = "1"
+    return {**copied, "x-forwarded-for": network} if network else copied
 
 
 def without_foreign_key(head: RequestHead) -> RequestHead:

@@ -441,6 +441,20 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     prepared_memory_mb: Annotated[
         int, Meta(ge=1, description="prepared results in the memory of a query service, MB")
     ] = 256
+    tee_requests: Annotated[
+        int,
+        Meta(
+            ge=1,
+            le=1_000_000,
+            description="copies of requests for the servers of other products that a collector "
+            "keeps waiting; further ones are lost",
+        ),
+    ] = 1_000
+    tee_mb: Annotated[int, Meta(ge=1, le=4096, description="size of these copies, MB")] = 8
+    tee_private: Annotated[
+        bool,
+        Meta(description="whether copies may be sent to addresses of private networks"),
+    ] = False
     registry_stale_hours: Annotated[
         float,
         Meta(

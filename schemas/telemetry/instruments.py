@@ -131,6 +131,17 @@ DROPPED_ITEMS = Counter(
     ("reason",),
     registry=REGISTRY,
 )
+TEE_REQUESTS = start_at_zero(
+    Counter(
+        "tidemark_tee_requests",
+        "Copies of requests for the servers of other products: sent, refused by the server, not "
+        "answered, not sent to the address of a private network, or dropped (queue full, server "
+        "paused after it did not answer, privacy of the website, stopped)",
+        ("outcome",),
+        registry=REGISTRY,
+    ),
+    ("sent", "refused", "no reply", "address", "queue full", "paused", "privacy", "stopped"),
+)
 SILENT_WEBSITES = Gauge(
     "tidemark_silent_websites",
     "Websites with regular traffic that have sent nothing for twice their longest pause",

@@ -15,6 +15,7 @@ from ingest.publishing.acknowledged_counts import AcknowledgedCounter
 from ingest.publishing.anonymous_id import AnonymousIds, DailySalts
 from ingest.publishing.partition_queue import DeliveryReport, DeliveryStatus, PendingDelivery
 from ingest.publishing.recent_requests import RecentRequests
+from ingest.publishing.tee import Tee
 from schemas.envelope import Envelope, decode_chunk, encode_chunk
 from schemas.errors import PayloadTooLarge, Unavailable
 from schemas.http.middleware import HttpMiddleware
@@ -29,6 +30,7 @@ from schemas.registry import (
     Website,
 )
 from schemas.registry.contents import RegistryVersion
+from schemas.registry.privacy import Privacy
 from schemas.registry.validation import new_key
 from schemas.registry.website_contracts import updated_contracts
 from schemas.runtime.settings import Settings
@@ -109,6 +111,7 @@ class InMemoryCollector(Struct):
     keys: Mapping[str, str]
     """API keys by name: acme, acme-shop, solo, reader."""
     recent: RecentRequests
+    tee: Tee
 
     def get(self, path: str) -> Reply:
         """GET, like an image of a page."""
@@ -128,11 +131,23 @@ class InMemoryCollector(Struct):
             all_headers["authorization"] = f"Bearer {self.keys[key]}"
         return request_once(self.app, "POST", path, body, all_headers, address)
 
-    def add_alias(self, product: str, name: str, website_id: str = "shop") -> None:
+    def add_alias(
+        self, product: str, name: str, website_id: str = "shop", tee_url: str = ""
+    ) -> None:
         """Register the id that a product's trackers send."""
+        snapshot, key = self.registry.snapshot, (product, name)
+        self.registry.snapshot = msgspec.structs.replace(
+            snapshot,
+            aliases=MappingProxyType({**snapshot.aliases, key: website_id}),
+            tees=MappingProxyType({**snapshot.tees, key: tee_url}) if tee_url else snapshot.tees,
+        )
+
+    def set_privacy(self, website_id: str, privacy: Privacy) -> None:
+        """Give a website privacy settings."""
         snapshot = self.registry.snapshot
-        aliases = MappingProxyType({**snapshot.aliases, (product, name): website_id})
-        self.registry.snapshot = msgspec.structs.replace(snapshot, aliases=aliases)
+        website = msgspec.structs.replace(snapshot.websites[website_id], privacy=privacy)
+        websites = MappingProxyType({**snapshot.websites, website_id: website})
+        self.registry.snapshot = msgspec.structs.replace(snapshot, websites=websites)
 
     def set_limits(self, organization_id: str, **limits: int) -> None:
         """Give an organization limits of its own."""
@@ -163,11 +178,12 @@ def in_memory_collector(
     keys, texts = _keys()
     registry = FixedSnapshotSource(_snapshot(keys))
     resolved_settings, recent = Settings(data_dir=str(folder), **settings), RecentRequests()
-    parts: dict[str, Any] = {"recent_requests": recent}
+    tee = Tee(resolved_settings)
+    parts: dict[str, Any] = {"recent_requests": recent, "tee": tee}
     if acknowledged_counter is not None:
         parts["acknowledged_counter"] = acknowledged_counter
     app = lone_collector(producer, registry, lambda: NOW, resolved_settings, endpoints, **parts)
-    return InMemoryCollector(app, producer, registry, texts, recent)
+    return InMemoryCollector(app, producer, registry, texts, recent, tee)
 
 
 def anonymous_ids(folder: Path) -> AnonymousIds:

