@@ -10,11 +10,13 @@ import click
 from deploy.cli.context import CliContext, key_options
 from deploy.demo.demo_file import read_demo
 from ingest.protocols.all_protocols import PROTOCOLS
+from ingest.protocols.protocol import Protocol
 from ingest.protocols.vercel import VERCEL, drain_secret
 from query.client import Client, ServiceError, TransferError
 from query.resources.saved_validation import validate_record
-from schemas.registry import Alias, RecordConflict, Website
+from schemas.registry import Alias, Import, KeyScope, RecordConflict, RegistryStore, Website
 from schemas.registry.ids import random_id
+from schemas.registry.validation import new_import, new_key
 from schemas.runtime.clock import now_ms
 from schemas.runtime.service_urls import public_collector_url, query_service_url
 
@@ -33,6 +35,17 @@ WAIT_SECONDS = 600
     help="What the trackers send now: a domain, write key, token, measurement or project id. "
     "Default: a new one, of the product's form.",
 )
+@click.option(
+    "--history",
+    is_flag=True,
+    help="Open an import for what its clients send as history, with an API key for them.",
+)
+@click.option(
+    "--tee",
+    "tee_url",
+    metavar="URL",
+    help="Send a copy of each request to the product's own server, such as its old address.",
+)
 @click.option("--collect-url", metavar="URL", help="Public URL of the collector.")
 @click.option("--no-wait", is_flag=True, help="Do not wait for the first event.")
 @key_options
@@ -43,6 +56,8 @@ def adopt(
     product: str,
     website: str,
     alias: str | None,
+    history: bool,
+    tee_url: str | None,
     collect_url: str | None,
     no_wait: bool,
     key: str | None,
@@ -51,46 +66,88 @@ def adopt(
     """Let trackers of PRODUCT send to WEBSITE, and wait for their first event.
 
     Registers the id that they send as an alias of the website, and prints what to change in them.
-    Waiting needs a key with `read:data` (default: the demo's).
+    With --history it creates an import and a key instead. Waiting needs a key with `read:data`
+    (default: the demo's).
     """
-    protocol, now = BY_PRODUCT[product], now_ms()
+    protocol = BY_PRODUCT[product]
+    if history and not protocol.history:
+        raise click.UsageError(
+            f"clients of {protocol.title} send no history; `tidemark import` reads its exports"
+        )
+    if history and (alias or tee_url):
+        raise click.UsageError("--history takes --collect-url only")
+    base = (collect_url or public_collector_url(tidemark.settings)).rstrip("/")
     with tidemark.open_registry() as store:
         owner = store.get(Website, website)
+        if history:
+            return open_history(store, protocol, owner, base)
         name = alias or new_id(product, owner)
-        record = validate_record(
-            Alias(
-                id=f"{Alias.id_prefix}_{random_id(12)}",
-                organization_id=owner.organization_id,
-                website_id=owner.id,
-                product=product,
-                name=name,
-                created_at=now,
-                updated_at=now,
-            )
-        )
-        try:
-            store.create(record)
-        except RecordConflict:
-            if not store.list(Alias, website_id=website, product=product, name=name):
-                raise
+        register_alias(store, product, owner, name, tee_url)
         secret = store.receipt_key().secret_for(product)
-    base = (collect_url or public_collector_url(tidemark.settings)).rstrip("/")
     host = urlsplit(base).netloc
     click.echo(f"{protocol.title}: '{name}' is an alias of the website {website}.")
+    if tee_url:
+        click.echo(f"A copy of each request with it is sent to {tee_url}.")
     click.echo(f"Change in its trackers: {protocol.setting.format(url=base, host=host, id=name)}")
     if product == VERCEL.product:
         click.echo(f"Its secret: {drain_secret(name, secret)}")
     demo = read_demo(tidemark.settings.data)
     text = key_file or key or (demo.api_key if demo and demo.website_id == website else None)
     if no_wait:
-        return
+        return None
     if text is None:
         click.echo(f"See events as they arrive with an API key: tidemark debug {website}")
-        return
+        return None
     address = query_service_url(tidemark.settings)
     if address is None:
         raise click.ClickException("the address of the query service is not known here")
-    wait_for_first_event(Client(address, text, tries=1), website)
+    return wait_for_first_event(Client(address, text, tries=1), website)
+
+
+def register_alias(
+    store: RegistryStore, product: str, owner: Website, name: str, tee_url: str | None
+) -> None:
+    """Create the alias, or give the one that the website has the address of its copies."""
+    now = now_ms()
+    record = validate_record(
+        Alias(
+            id=f"{Alias.id_prefix}_{random_id(12)}",
+            organization_id=owner.organization_id,
+            website_id=owner.id,
+            product=product,
+            name=name,
+            tee_url=tee_url,
+            created_at=now,
+            updated_at=now,
+        )
+    )
+    try:
+        store.create(record)
+    except RecordConflict:
+        registered = store.list(Alias, website_id=owner.id, product=product, name=name)
+        if not registered:
+            raise
+        if tee_url:
+            store.update(Alias, registered[0].id, now, tee_url=record.tee_url)
+
+
+def open_history(store: RegistryStore, protocol: Protocol, owner: Website, base: str) -> None:
+    """Open an import for history of the product, unless one is open, and create a key for it."""
+    product, now = protocol.product, now_ms()
+    imports = store.list(Import, website_id=owner.id, product=product)
+    target = next((one for one in imports if one.takes_history_of(product, owner.id)), None)
+    if target is None:
+        target = store.create(new_import(owner, f"{product} history", now, product=product))
+    name = f"{product} history {target.id}"
+    key, text = new_key(owner.organization_id, [KeyScope.TRACK_EVENTS], now, owner.id, name)
+    store.create(key)
+    setting = protocol.history.format(url=base, host=urlsplit(base).netloc, id=text)
+    click.echo(f"{protocol.title}: history of the website {owner.id} goes to import {target.id}.")
+    click.echo(f"Set in the client that sends it: {setting}")
+    click.echo("The key is shown this once. What is sent again within a day is stored once.")
+    click.echo(f"When all is sent: tidemark import close {target.id}")
+    click.echo(f"               and: tidemark keys delete {key.id}")
+    click.echo(f"To remove its rows: tidemark import undo {target.id}")
 
 
 def wait_for_first_event(client: Client, website: str) -> None:

@@ -202,6 +202,19 @@ def show_import(tidemark: CliContext, record_id: str, json: bool) -> None:
     print_record(record_fields(record, stored=count_rows(tidemark.settings, record)), json)
 
 
+@imports.command("close")
+@click.argument("record_id", metavar="ID")
+@as_json
+@click.pass_obj
+def close_import(tidemark: CliContext, record_id: str, json: bool) -> None:
+    """Close an import: clients of other products add no more history to it. Its rows stay."""
+    with tidemark.open_registry() as store:
+        record = store.get(Import, record_id)
+        if record.state is ImportState.OPEN:
+            record = store.update(Import, record_id, now_ms(), state=ImportState.DONE)
+    print_record(record_fields(record), json)
+
+
 @imports.command("undo")
 @click.argument("record_id", metavar="ID")
 @click.option("--yes", is_flag=True, help="Skip the confirmation (never asked without a terminal).")

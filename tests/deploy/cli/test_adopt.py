@@ -63,3 +63,77 @@ def test_an_id_of_another_website_is_refused(ask: Callable[..., Any], run: Run) 
 
     assert refused.code == 2
     assert "this name is already taken" in refused.err
+
+
+def test_history_opens_one_import_and_creates_a_key_for_the_website(
+    ask: Callable[..., Any], run: Run
+) -> None:
+    website = a_website(ask)
+    url = ("--collect-url", "https://t.example")
+
+    first = run("adopt", "segment", website, "--history", *url)
+    again = run("adopt", "segment", website, "--history", *url)
+
+    [one] = json.loads(run("import", "list", "--website", website, "--json").out)
+    assert (one["name"], one["product"], one["state"]) == ("segment history", "segment", "open")
+    keys = [key for key in json.loads(run("keys", "list", "--json").out) if key["websiteId"]]
+    assert [(key["websiteId"], key["scopes"]) for key in keys] == [
+        (website, ["track:events"]),
+        (website, ["track:events"]),
+    ]
+    lines = first.out.splitlines()
+    assert lines[0] == f"Segment: history of the website {website} goes to import {one['id']}."
+    assert lines[1].startswith("Set in the client that sends it: write key 'tm_")
+    assert lines[1].endswith("', path '/v1/import' (POST https://t.example/v1/import)")
+    assert lines[3] == f"When all is sent: tidemark import close {one['id']}"
+    assert lines[4].strip() in {f"and: tidemark keys delete {key['id']}" for key in keys}
+    assert lines[5] == f"To remove its rows: tidemark import undo {one['id']}"
+    assert again.out.splitlines()[0] == lines[0]
+
+
+def test_history_after_the_import_was_closed_goes_to_another(
+    ask: Callable[..., Any], run: Run
+) -> None:
+    website = a_website(ask)
+    run("adopt", "posthog", website, "--history")
+    [first] = json.loads(run("import", "list", "--json").out)
+
+    closed = ask("import", "close", first["id"])
+    run("adopt", "posthog", website, "--history")
+
+    assert closed["state"] == "done"
+    states = [one["state"] for one in json.loads(run("import", "list", "--json").out)]
+    assert states == ["done", "open"]
+
+
+def test_history_of_products_whose_clients_send_none_is_refused(
+    ask: Callable[..., Any], run: Run
+) -> None:
+    website = a_website(ask)
+
+    refused = run("adopt", "plausible", website, "--history")
+    both = run("adopt", "segment", website, "--history", "--id", "wk1")
+
+    assert (refused.code, both.code) == (2, 2)
+    assert "clients of Plausible send no history; `tidemark import` reads" in refused.err
+    assert "--history takes --collect-url only" in both.err
+
+
+def test_copies_for_the_old_server_are_an_address_of_the_alias(
+    ask: Callable[..., Any], run: Run
+) -> None:
+    website = a_website(ask)
+    run("adopt", "segment", website, "--id", "wk1", "--no-wait")
+
+    adopted = run(
+        "adopt", "segment", website, "--id", "wk1", "--no-wait", "--tee", "https://api.segment.io"
+    )
+    bad = run("adopt", "segment", website, "--id", "wk2", "--no-wait", "--tee", "ftp://x")
+
+    [one] = json.loads(run("aliases", "list", "--json").out)
+    assert one["teeUrl"] == "https://api.segment.io"
+    line = "A copy of each request with it is sent to https://api.segment.io."
+    assert line in adopted.out.splitlines()
+    assert "'teeUrl'" in bad.err
+    off = ask("aliases", "update", one["id"], "--tee-url", "")
+    assert off["teeUrl"] is None
