@@ -34,6 +34,7 @@ LONG = (
     "tests/browser/test_api_docs.py",
     "tests/chaos/",
     "tests/clients/test_clients.py",
+    "tests/clients/test_history.py",
     "tests/clients/test_outages.py",
     "tests/conformance/clickhouse/",
     "tests/deploy/local/doctor/test_kafka.py",
