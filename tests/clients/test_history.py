@@ -13,7 +13,7 @@ import pytest
 from deploy.cli import main
 from schemas.registry import Import, RegistryStore
 from tests.chaos.recorded_load import query_lake
-from tests.clients.test_clients import HERE, NODE, PYTHON
+from tests.clients.clients import HERE, NODE, PYTHON
 from tests.flow.tenant import Tenant
 from tests.http_client import call
 from tests.installation import Installation, eventually
