@@ -303,7 +303,8 @@ class BoundQuery(Struct, frozen=True):
         """The rows, buckets of a sparse series as labels."""
         if not self.query_type.sparse:
             return rows
-        labels = {point.bucket: point.label for point in self.points}
+        points = self.scope.time_range.points(self.granularity)
+        labels = {point.bucket: point.label for point in points}
 
         def label(row: Row) -> Row:
             return (labels[row[0]], *row[1:])

@@ -23,6 +23,7 @@ from query.standard.types.event_properties import PROPERTIES
 from query.standard.types.events import EVENTS
 from query.standard.types.funnel import FUNNEL
 from query.standard.types.goals import GOALS
+from query.standard.types.imported_totals import IMPORTED
 from query.standard.types.interesting_sessions import INTERESTING
 from query.standard.types.lifecycle import LIFECYCLE
 from query.standard.types.links import LINKS
@@ -85,6 +86,7 @@ FAMILIES = (
     TIMELINE,
     VISITORS,
     BOTS,
+    IMPORTED,
 )
 
 QUERY_TYPES = index_by_name(*FAMILIES)

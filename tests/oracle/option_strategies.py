@@ -128,6 +128,10 @@ def options(day: date) -> st.SearchStrategy[Any]:
             "stickiness": _PERIOD,
             "lifecycle": _PERIOD,
             "attribution": _ATTRIBUTION,
+            "imported_totals": st.fixed_dictionaries(
+                {}, optional={"dimension": st.sampled_from(("path", "country"))}
+            ),
+            "imported_totals_by_date": _PERIOD,
             "visitors": st.fixed_dictionaries({"of": _numbers(day)}),
         }
     )

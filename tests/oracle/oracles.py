@@ -13,6 +13,7 @@ from tests.oracle.types.error_groups import ERRORS_MORE
 from tests.oracle.types.errors import ERRORS
 from tests.oracle.types.events import EVENTS
 from tests.oracle.types.funnel_goals_paths_retention import STEPS
+from tests.oracle.types.imported_totals import IMPORTED
 from tests.oracle.types.links import LINKS
 from tests.oracle.types.outbound import OUTBOUND
 from tests.oracle.types.page_quality import PAGE_QUALITY
@@ -50,6 +51,7 @@ ORACLES: Oracles = {
     **ATTRIBUTION,
     **VISITORS,
     **BOTS,
+    **IMPORTED,
 }
 
 

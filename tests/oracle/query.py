@@ -97,6 +97,12 @@ class ScopedRows:
     def clicks(self) -> list[Row]:
         return self.rows("clicks")
 
+    def totals(self) -> list[Row]:
+        """Imported totals of the subject, of any day."""
+        subjects = self.query.subject.split(",")
+        held = [row for row in self._held["imported_totals"] if row["website_id"] in subjects]
+        return [row for row in held if all_hold(row, self.query.filters)]
+
     def between(self, start_ms: int, end_ms: int) -> "ScopedRows":
         """The same question about another span."""
         other = ScopedRows(self._held, self.query)

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from query.request.operators import OPERATORS, Arity, Operator
 from schemas.kinds import TABLES
-from schemas.tables import IMPORTED_TOTALS, LEDGER, QUARANTINE, ColumnType, Table
+from schemas.tables import LEDGER, QUARANTINE, ColumnType, Table
 from tests.oracle.behaviors import behaviors
 from tests.oracle.filters import FilterJson
 from tests.oracle.option_strategies import options
@@ -161,7 +161,7 @@ def frames(draw: st.DrawFn, stage: Stage, granularities: Sequence[str]) -> Query
     names = {
         table.name: draw(st.lists(grouped_filters(filters_of(table)), max_size=2))
         for table in TABLES
-        if table not in (IMPORTED_TOTALS, QUARANTINE, LEDGER)
+        if table not in (QUARANTINE, LEDGER)
     }
     return QueryFrame(query, names, draw(options(stage.day)))
 

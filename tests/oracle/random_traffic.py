@@ -9,7 +9,16 @@ import pytest
 from hypothesis import strategies as st
 from msgspec import Struct
 
-from schemas.tables import CLICKS, ENGAGEMENT, ERRORS, EVENTS, IDENTITIES, VITALS, Table
+from schemas.tables import (
+    CLICKS,
+    ENGAGEMENT,
+    ERRORS,
+    EVENTS,
+    IDENTITIES,
+    IMPORTED_TOTALS,
+    VITALS,
+    Table,
+)
 from tests.oracle import wall_clock
 from tests.oracle.traffic_values import (
     AGENTS,
@@ -109,6 +118,8 @@ def rows(draw: st.DrawFn, stage: Stage, table: Table) -> Stored:
             "path": draw(st.sampled_from(PATHS)),
         }
     values |= draw(OWN[table.name])
+    if table is IMPORTED_TOTALS:
+        values["ts"] = values["ts"].replace(hour=0, minute=0, second=0, microsecond=0)
     return Stored(table, {c.name: values.get(c.name) for c in table.columns if c.name != "day"})
 
 
@@ -221,6 +232,25 @@ OWN: Mapping[str, st.SearchStrategy[StoredRow]] = {
             "trusted": st.sampled_from((None, False, False, True)),
         }
     ),
+    IMPORTED_TOTALS.name: st.fixed_dictionaries(
+        {
+            "dimension": st.sampled_from(("", "", "path")),
+            "value": st.sampled_from(("/", "/a", None)),
+            "product": st.sampled_from(("Plausible", "Plausible", "Fathom")),
+            "import_id": st.just("i1"),
+            **{
+                count: st.sampled_from((None, 0, 3, 4, 7))
+                for count in (
+                    "visitors",
+                    "visits",
+                    "page_views",
+                    "bounces",
+                    "visit_seconds",
+                    "events",
+                )
+            },
+        }
+    ),
     CLICKS.name: st.tuples(
         st.fixed_dictionaries(
             {
@@ -246,7 +276,10 @@ class Traffic(list[Stored]):
 
 SHOWN = 8
 
-SHARES = ((EVENTS, 48), (ERRORS, 10), (VITALS, 16), (CLICKS, 12), (ENGAGEMENT, 16), (IDENTITIES, 5))
+SHARES = (
+    *((EVENTS, 48), (ERRORS, 10), (VITALS, 16), (CLICKS, 12), (ENGAGEMENT, 16), (IDENTITIES, 5)),
+    (IMPORTED_TOTALS, 12),
+)
 """At most so many rows of each table."""
 
 

@@ -45,4 +45,5 @@ def unix_ms(at: datetime) -> int:
 
 def event_order(row: Row) -> tuple[Any, ...]:
     """Where a row stands in time; rows of one instant stand as they were sent."""
-    return row["ms"], row["kafka_partition"], row["kafka_offset"], row["seq"]
+    offset = (row.get(name, 0) for name in ("kafka_partition", "kafka_offset", "seq"))
+    return row["ms"], *offset

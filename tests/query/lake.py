@@ -23,6 +23,7 @@ from schemas.tables import (
     ERRORS,
     EVENTS,
     IDENTITIES,
+    IMPORTED_TOTALS,
     LEDGER,
     QUARANTINE,
     VITALS,
@@ -239,6 +240,23 @@ def a_vital(
     return Stored(
         VITALS,
         {**_visitor_columns(website, visitor, session), **_time_columns(at, None), **measured},
+    )
+
+
+def imported(
+    day: str,
+    dimension: str = "",
+    value: str | None = "",
+    *,
+    website: str = "shop",
+    product: str = "Plausible",
+    **counts: int,
+) -> Stored:
+    """A row of `imported_totals`: what a product counted on one day."""
+    own = {"dimension": dimension, "value": value, "product": product, "import_id": "i1"}
+    return Stored(
+        IMPORTED_TOTALS,
+        {"website_id": website, **_time_columns(f"{day}T00:00:00Z", NOON), **own, **counts},
     )
 
 

@@ -12,6 +12,7 @@ from tests.query.lake import (
     an_error,
     an_event,
     an_outbound_click,
+    imported,
 )
 
 BOT_REASONS = ("search: Googlebot", "ai crawler: GPTBot", "headless browser")
@@ -80,5 +81,6 @@ ROWS: list[Stored] = [
         for n in range(3)
         for v in range(5)
     ),
+    *(imported("2026-11-05", dimension, visitors=3) for dimension in ("", "path")),
     *(a_vital(metric, value, **FULL) for metric in ("LCP", "CLS") for value in (0.1, 1.5, 2.5)),
 ]
