@@ -30,7 +30,7 @@ from schemas.lake.delta_table import (
 )
 from schemas.lake.retention import ON_DISK
 from schemas.runtime.clock import Clock
-from schemas.tables import DerivedTable, Table
+from schemas.tables import EVENTS, IMPORTED_TOTALS, DerivedTable, Table
 from schemas.tables.derived_table import derived_key
 from schemas.telemetry.spans import child_span
 
@@ -57,6 +57,8 @@ class PinnedVersion(Struct, frozen=True, dict=True):
     """Whether the request named its number: later commits are not in it."""
     derived: Mapping[str, Mapping[str, DataFile]] = {}
     """Data files that are derived from those of the table: by derived table and key."""
+    totals: "PinnedVersion | None" = None
+    """Of events the version of imported totals, where it can be read."""
 
     def data_files(
         self, subjects: Sequence[str] | None, start_ms: int, end_ms: int
@@ -151,7 +153,15 @@ class SnapshotCache:
             for each in DERIVED_TABLES
             if each.source is table
         }
-        return structs.replace(pinned, derived=derived) if derived else pinned
+        totals = await self._totals(reopen) if table is EVENTS else None
+        return structs.replace(pinned, derived=derived, totals=totals) if derived else pinned
+
+    async def _totals(self, reopen: bool) -> PinnedVersion | None:
+        """A recent version of imported totals; None when it cannot be read."""
+        try:
+            return await self.pin(IMPORTED_TOTALS, reopen, max_age=self._fresh * DERIVED_AGE)
+        except Unavailable:
+            return None
 
     async def _derived_files(self, derived: DerivedTable, reopen: bool) -> Mapping[str, DataFile]:
         """The data files of a derived table by key; none when it cannot be read."""

@@ -41,6 +41,7 @@ from query.standard.declaration.listing import PageKeyQuery
 from query.standard.declaration.query_type import QueryType
 from query.standard.declaration.result_check import DAILY_IDS, ResultCheck
 from query.standard.declaration.statement import Statement, StoredColumns, requested_range
+from query.standard.imported_warnings import imported_beside
 from query.standard.nested_lists import fill_nested_lists
 from query.standard.page_keys import (
     MAX_KEYS,
@@ -258,6 +259,12 @@ class BoundQuery(Struct, frozen=True):
         for check in self.checks:
             for row in await self.remembering.fetch(check.statement):
                 warnings += check.warnings(row)
+        if (beside := imported_beside(self.query, self.query_type, self.scope)) is not None:
+            sql = await build_statement(
+                self.source.engine, beside.totals, beside.statement, beside.other_scopes
+            )
+            rows = await self.remembering.source.rows(sql)
+            warnings += [beside.warning(row) for row in rows]
         return warnings
 
     async def compare(self, page: Page) -> Comparison:
