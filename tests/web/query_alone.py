@@ -24,7 +24,7 @@ WEBSITE = "shop"
 @contextmanager
 def query_alone(folder: Path, rows: Sequence[Stored], name: str = "Shop") -> Iterator[Tenant]:
     """A tenant whose website holds the rows, while its query service runs."""
-    stack = Installation(folder, query_memory_mb=256, query_threads=1)
+    stack = Installation(folder, query_memory_mb=256, query_threads=1, query_seconds=60)
     folder.mkdir(parents=True, exist_ok=True)
     migrate(stack.settings.registry_url)
     tenant = _tenant(stack, name)

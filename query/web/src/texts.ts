@@ -129,6 +129,14 @@ export const texts = {
     shareOfVisitors: "Share of visitors", shareOfClicks: "Share of clicks", entries: "Entries", exits: "Exits", events: "Events",
     clicks: "Clicks", links: "Links", lastSeen: "Last seen", current: "Current visitors",
   },
+  imported: {
+    from: (products: string) => `Imported from ${isolate(products)}`,
+    notInTotals: (products: string, counts: string) => `Imported from ${isolate(products)}, not in the totals above: ${counts}`,
+    visitors: "Visitors (each day counted anew)",
+    filtered: "There are imported totals in this time range. They cannot be filtered, and are not shown.",
+    unanswered: "There are imported totals in this time range, which do not have this.",
+    unknown: "Unknown",
+  },
   breakdowns: {
     change: "Change", times: (times: string) => `×${times}`,
     sources: "Sources", channels: "Channels", referrers: "Referrers", campaigns: "Campaigns", utmSources: "UTM sources",

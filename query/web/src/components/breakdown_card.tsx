@@ -9,6 +9,7 @@ import { texts } from "../texts";
 import type { QueryType } from "../types";
 import { BarList } from "./bar_list";
 import { Card } from "./card";
+import { ImportedBars } from "./imported";
 import { rowsDefinition } from "./info";
 import { lazy, Suspense } from "./lazy";
 import { NoPlaces } from "./no_places";
@@ -46,7 +47,7 @@ function BreakdownRows({ breakdown, ask, map }: { breakdown: Breakdown; ask: Ask
   const { filters } = address.value;
   const { display = (name: string) => name } = breakdown;
   const toggle = (row: Record<string, unknown>) => go({ filters: toggleFilter(filters, breakdown.filter(row)) });
-  return (
+  return (<>
     <Async loaded={loaded} lines={ROWS} isEmpty={({ rows }) => !rows.length} empty={breakdown.ofGeoDatabase && <NoPlaces countries={{ name: "country" }} />}>
       {({ rows }) => {
         const named = rows as unknown as Record<string, unknown>[];
@@ -69,5 +70,6 @@ function BreakdownRows({ breakdown, ask, map }: { breakdown: Breakdown; ask: Ask
         );
       }}
     </Async>
-  );
+    <ImportedBars breakdown={breakdown} answer={loaded.value} limit={ROWS} />
+  </>);
 }

@@ -27,6 +27,8 @@ export interface Series {
   annotations?: Schemas["SeriesAnnotation"][];
   /** Where the line of the compared time range begins, if that is later than the range. */
   previousFrom?: string | null;
+  /** What another product counted in buckets without data of the website itself. */
+  imported?: { product: string; values: (number | null)[] } | null;
 }
 
 /** Where the pointer is: at a bucket, and at a place within the frame. */
@@ -69,6 +71,7 @@ export function SeriesChart({ series }: { series: Series }) {
         {series.annotations?.map((note) => (
           <span key={note.id} class="note-mark">{`${formatBucket(note.start.slice(0, 10), "daily")}: `}<bdi>{note.text}</bdi></span>
         ))}
+        {series.imported && <span class="imported-mark">{texts.imported.from(series.imported.product)}</span>}
         {series.previousFrom && <span class="quiet">{t.previousFrom(formatBucket(series.previousFrom, series.granularity))}</span>}
         <button type="button" class="quiet-button" onClick={() => setAsTable(!asTable)}>
           {asTable ? t.chart : t.table}
@@ -78,7 +81,13 @@ export function SeriesChart({ series }: { series: Series }) {
   );
 }
 
-function summaryOf({ name, labels, values, granularity, format }: Series): string {
+function summaryOf(series: Series): string {
+  const { imported } = series;
+  const own = rangeOf(series);
+  return imported ? `${own}. ${rangeOf({ ...series, name: texts.imported.from(imported.product), values: imported.values })}` : own;
+}
+
+function rangeOf({ name, labels, values, granularity, format }: Series): string {
   const known = values.filter((value) => value !== null);
   const [first, last] = [labels[0], labels.at(-1)].map((label) => (label ? formatBucket(label, granularity) : ""));
   if (!known.length) return `${name}: ${texts.states.empty}`;
@@ -104,6 +113,9 @@ function Hover({ series, at, x, y }: { series: Series } & Pointed) {
       <strong>{formatBucket(label, series.granularity)}</strong>
       {series.partial === label && <em>{t.partial}</em>}
       <span>{series.unit ?? series.name}: <b>{value === null || value === undefined ? "–" : series.format(value)}</b></span>
+      {typeof series.imported?.values[at] === "number" && (
+        <span>{texts.imported.from(series.imported.product)}: <b>{series.format(series.imported.values[at])}</b></span>
+      )}
       {before !== undefined && before !== null && (
         <span class="quiet">{beforeLabel ? formatBucket(beforeLabel, series.granularity) : t.previous}: {series.format(before)}</span>
       )}
@@ -113,7 +125,8 @@ function Hover({ series, at, x, y }: { series: Series } & Pointed) {
 }
 
 function SeriesTable({ series }: { series: Series }) {
-  const rows = series.labels.map((label, i) => ({ label, value: series.values[i], previous: series.previous?.[i] }));
+  const { imported } = series;
+  const rows = series.labels.map((label, i) => ({ label, value: series.values[i], previous: series.previous?.[i], imported: imported?.values[i] }));
   const show = (value: number | null | undefined) =>
     value === null || value === undefined ? "–" : series.format(value);
   return (
@@ -123,6 +136,9 @@ function SeriesTable({ series }: { series: Series }) {
         return canOpen(series, at) ? <button type="button" class="row-link" title={t.openBucket} onClick={() => openBucket(series, at)}>{text}</button> : text;
       } },
       { key: "value", label: series.unit ?? series.name, number: true, render: (row) => show(row.value) },
+      ...(imported
+        ? [{ key: "imported", label: texts.imported.from(imported.product), number: true, render: (row: (typeof rows)[0]) => show(row.imported) }]
+        : []),
       ...(series.previous
         ? [{ key: "previous", label: t.previous, number: true, render: (row: (typeof rows)[0]) => show(row.previous) }]
         : []),
@@ -137,7 +153,8 @@ function draw(frame: HTMLElement, series: Series, hover: (pointed: Pointed | nul
   const { labels, values } = series;
   const running = series.partial === null ? -1 : labels.indexOf(series.partial);
   const [closed, open] = [untilRunning(values, running), runningPart(values, running)];
-  const line = { width: 2, spanGaps: true, points: { show: values.filter((value) => value !== null).length === 1 } };
+  const { imported } = series;
+  const line = { width: 2, spanGaps: !imported, points: { show: Boolean(imported) || values.filter((value) => value !== null).length === 1 } };
   const options: uPlot.Options = {
     width: Math.max(200, frame.clientWidth), height: CHART_HEIGHT, legend: { show: false },
     padding: [12, 28, 0, 0],
@@ -149,6 +166,7 @@ function draw(frame: HTMLElement, series: Series, hover: (pointed: Pointed | nul
       { ...line, stroke: color("--faint-line"), width: 1.5, dash: [3, 3] },
       { ...line, stroke: color("--accent"), fill: color("--accent-fill") },
       { ...line, stroke: color("--accent"), dash: [5, 5] },
+      { ...line, stroke: color("--mark"), width: 1, fill: () => hatched(color("--mark")) },
     ],
     hooks: {
       setCursor: [(chart) => hover(pointedAt(chart))],
@@ -157,7 +175,19 @@ function draw(frame: HTMLElement, series: Series, hover: (pointed: Pointed | nul
     },
   };
   const positions = labels.map((_, i) => i);
-  return new uPlot(options, [positions, series.previous ?? labels.map(() => null), closed, open], frame);
+  return new uPlot(options, [positions, series.previous ?? labels.map(() => null), closed, open, imported?.values ?? labels.map(() => null)], frame);
+}
+
+/** Oblique lines, which tell imported values from others without color. */
+function hatched(color: string): CanvasPattern | string {
+  const tile = document.createElement("canvas");
+  tile.width = tile.height = 8;
+  const lines = tile.getContext("2d")!;
+  lines.strokeStyle = color;
+  lines.moveTo(0, 8);
+  lines.lineTo(8, 0);
+  lines.stroke();
+  return lines.createPattern(tile, "repeat") ?? color;
 }
 
 type Values = (number | null)[];

@@ -6,6 +6,7 @@ import { useAnswer, withTotal } from "../api/use";
 import { Card } from "../components/card";
 import { changeColumn, changeFile } from "../components/change";
 import { type Column, DataTable, Pages, parseSort } from "../components/data_table";
+import { ImportedBars } from "../components/imported";
 import { rowsDefinition } from "../components/info";
 import { NoPlaces } from "../components/no_places";
 import type { AnswerField } from "../components/request_dialog";
@@ -58,6 +59,7 @@ function BreakdownList({ breakdown }: { breakdown: Breakdown }) {
           </>
         )}
       </Async>
+      <ImportedBars breakdown={breakdown} answer={loaded.value} limit={ROWS} />
     </Card>
   );
 }

@@ -8,6 +8,7 @@ import { BreakdownCard } from "../components/breakdown_card";
 import { Card, RequestButton } from "../components/card";
 import { Change } from "../components/change";
 import { GoalsCard } from "../components/goals_card";
+import { areImported, ImportedLine, ImportedNote, useImportedSeries } from "../components/imported";
 import { Info, metricDefinition } from "../components/info";
 import { countFormat, type Series, SeriesChart } from "../components/series_chart";
 import { Async } from "../components/states";
@@ -52,6 +53,7 @@ export default function Overview() {
     <>
       <NoEvent series={loaded.value} />
       <Totals chosen={chosen} before={loaded.error ? "enough" : before} />
+      <ImportedLine answer={loaded.value} />
       <Card title={chosen.label} ask={series} definition={metricDefinition(chosen.definition)} className="wide"
         fields={[{ label: texts.chart.bucket, field: "date" }, { label: chosen.label, field: chosen.id }]}
         tabs={granularitiesOf(period, timezone.value).map((id) => ({ id, label: texts.period.granularities[id]! }))}
@@ -69,7 +71,7 @@ export default function Overview() {
 /** What to do when there is nothing at all: the website may have no snippet yet. */
 function NoEvent({ series }: { series: Answer<"events_by_date"> | null }) {
   const isEmpty = series?.rows.every(({ pageviews, visitors }) => !pageviews && !visitors);
-  if (!isEmpty || isShared() || address.value.filters.length) return null;
+  if (!isEmpty || areImported(series) || isShared() || address.value.filters.length) return null;
   return <p class="notice">{texts.states.noEvent} <a href={addressWith({ view: "setup" })} onClick={follow}>{texts.views.setup}</a>.</p>;
 }
 
@@ -115,9 +117,12 @@ function TotalSeries({ total, loaded, granularity }: {
   const { value } = loaded;
   /** Before it there was no data that the line could show. */
   const first = comparedFrom(value, granularity);
+  const imported = useImportedSeries(value, total.id, granularity);
+  const importedKey = JSON.stringify(imported);
   const series = useMemo<Series | null>(() => value && {
     labels: value.rows.map((row) => row.date),
-    values: value.rows.map((row) => row[total.id]),
+    values: value.rows.map((row, i) => row[total.id] || (typeof imported?.values[i] === "number" ? null : row[total.id])),
+    imported,
     previous: value.comparison?.rows.map(({ previous }, i) => (i < first ? null : (previous?.[total.id] as number | undefined) ?? null)),
     previousLabels: value.comparison?.rows.map(({ previous }) => (previous?.date as string | undefined) ?? ""),
     partial: value.partialBucket,
@@ -126,6 +131,6 @@ function TotalSeries({ total, loaded, granularity }: {
     format: total.id === "visitors" || total.id === "sessions" || total.id === "pageviews" ? countFormat : total.format,
     annotations: value.annotations,
     previousFrom: first ? (value.comparison?.rows[first]?.previous?.date as string) : null,
-  }, [value, total, granularity, first]);
-  return <div class="series-frame"><Async loaded={loaded} lines={7}>{() => <SeriesChart series={series!} />}</Async></div>;
+  }, [value, total, granularity, first, importedKey]);
+  return <div class="series-frame"><Async loaded={loaded} lines={7}>{() => <SeriesChart series={series!} />}</Async><ImportedNote answer={value} shown={imported !== null} /></div>;
 }
