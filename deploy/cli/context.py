@@ -156,7 +156,7 @@ def require_changes(**options: Any) -> dict[str, Any]:
 def record_fields(record: "Record", **more: Any) -> dict[str, Any]:
     """A record as the API returns it: wire names, ISO 8601 times, no secrets."""
     fields: dict[str, Any] = msgspec.to_builtins(record)
-    for name in ("secretHash", "contract"):  # contracts are long, and have a command of their own
+    for name in ("secretHash", "contract", "upload"):  # the last two are long
         fields.pop(name, None)
     if "password" in fields:
         fields["password"] = fields["password"] is not None

@@ -226,7 +226,7 @@ def undo_import(tidemark: CliContext, record_id: str, yes: bool, json: bool) -> 
         record = store.get(Import, record_id)
         if not yes and sys.stdin.isatty():
             click.confirm(f"Remove every row of '{record.name}' ({record.id})?", abort=True)
-        if record.accepts_events:
+        if record.can_be_undone:
             store.update(Import, record.id, now_ms(), state=ImportState.UNDOING)
         print_record(record_fields(_wait_until_removed(tidemark.settings, store, record.id)), json)
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from ingest.publishing.disk_floor import default_floor
+from schemas.runtime.disk import default_floor
 from schemas.runtime.files import matching_files
 from schemas.runtime.settings import Settings
 

@@ -51,7 +51,9 @@ IMPORT_REQUIRED = (
 TIMESTAMP_REQUIRED = "'timestamp' is required"
 TIMESTAMP_OUT_OF_RANGE = "'timestamp' must lie between 2000-01-01 and now"
 IMPORTS_BUSY = "Other imports are running; nothing was accepted. Retry later"
-IMPORT_UNDONE = "This import was undone and accepts no more events"
+IMPORT_CLOSED = (
+    "This import is {state} and accepts no events; create another one, or start it if it is checked"
+)
 
 IMPORT_ITEM: Any = documented_item(IMPORTED_EVENT.item)
 
@@ -135,7 +137,7 @@ def authorize_import(registry: Snapshot, key: Key, query: bytes) -> Import:
     ):
         raise Forbidden(OUT_OF_REACH.format(what="import"))
     if not target_import.accepts_events:
-        raise Conflict(IMPORT_UNDONE)
+        raise Conflict(IMPORT_CLOSED.format(state=target_import.state))
     return target_import
 
 

@@ -12,15 +12,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 from schemas.errors import Unavailable
+from schemas.runtime.disk import default_floor
 from schemas.runtime.settings import Settings
 
 log = logging.getLogger(__name__)
 
 MIB = 1024 * 1024
 POLL_INTERVAL_SECONDS = 1.0
-FLOOR_DIVISOR = 20
-MIN_FLOOR_BYTES, MAX_FLOOR_BYTES = 16 * MIB, 512 * MIB
-"""The default floor is a twentieth of the disk, within these bounds."""
 WRITE_AMPLIFICATION = 2
 """Disk bytes per byte sent: one in the topic, less than one in the tables."""
 RETRY_AFTER_SECONDS = 10
@@ -32,11 +30,6 @@ DISK_FULL_MESSAGE = (
 
 DiskUsage = Callable[[Path], tuple[int, int, int]]
 """Total, used and free bytes of the disk that holds a folder."""
-
-
-def default_floor(total: int) -> int:
-    """Bytes to keep free on a disk of this size."""
-    return min(MAX_FLOOR_BYTES, max(MIN_FLOOR_BYTES, total // FLOOR_DIVISOR))
 
 
 class DiskFloor:

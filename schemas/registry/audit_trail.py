@@ -18,7 +18,10 @@ from schemas.registry.records import Change, Record, Website
 MAX_VALUE_LENGTH = 250
 """Characters of a value; a list or an object is cut as JSON text."""
 UNRECORDED = frozenset(
-    {"id", "organization_id", "created_at", "updated_at", "erased_values", "planned_items"}
+    {
+        *("id", "organization_id", "created_at", "updated_at"),
+        *("erased_values", "planned_items", "upload"),
+    }
 )
 """Fields that an entry has anyway, and those that it must not have."""
 EMPTY: tuple[object, ...] = (None, "", (), {}, DEFAULT_PRIVACY)

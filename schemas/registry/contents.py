@@ -65,13 +65,14 @@ class Contents(Struct, frozen=True):
     deletions: Sequence[Deletion] = ()
 
     def without_personal_data(self) -> "Contents":
-        """The same without the values of pending erasures and the items of replays.
+        """The same without values of pending erasures, items of replays and lines of uploads.
 
-        A backup outlasts both.
+        A backup outlasts them.
         """
         return structs.replace(
             self,
             erasures=[structs.replace(erasure, erased_values=()) for erasure in self.erasures],
+            imports=[structs.replace(import_, upload={}) for import_ in self.imports],
             replays=[structs.replace(replay, planned_items={}) for replay in self.replays],
             deletions=[_without_personal_data(deletion) for deletion in self.deletions],
         )

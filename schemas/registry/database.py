@@ -140,6 +140,7 @@ IMPORTS = sa.Table(
     sa.Column("accepted", sa.BigInteger, nullable=False),
     sa.Column("rejected", sa.BigInteger, nullable=False),
     sa.Column("removed", sa.BigInteger, nullable=False),
+    sa.Column("upload", sa.JSON, nullable=False),
     *_timestamp_columns(),
 )
 

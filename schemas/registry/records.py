@@ -122,6 +122,14 @@ class ImportState(StrEnum):
 
     OPEN = "open"
     """Accepts events."""
+    CHECKING = "checking"
+    """Its file was uploaded, and is being checked."""
+    CHECKED = "checked"
+    """Its file waits for the order to import it."""
+    IMPORTING = "importing"
+    """Accepts events: those of its file are being sent."""
+    FAILED = "failed"
+    """Accepts no events; its file cannot be imported, or not to its end."""
     DONE = "done"
     """Every line of its file was sent, or history was closed; repeated lines are still accepted."""
     UNDOING = "undoing"
@@ -146,13 +154,20 @@ class Import(OwnedRecord, frozen=True, rename="camel", kw_only=True):
     rejected: int = 0
     removed: int = 0
     """Rows that were deleted when the import was undone."""
+    upload: dict[str, Any] = {}
+    """The name of its uploaded file on the disk, and the result of the check of it."""
     created_at: int
     updated_at: int
 
     @property
     def accepts_events(self) -> bool:
         """Whether events are accepted."""
-        return self.state in (ImportState.OPEN, ImportState.DONE)
+        return self.state in (ImportState.OPEN, ImportState.IMPORTING, ImportState.DONE)
+
+    @property
+    def can_be_undone(self) -> bool:
+        """Whether it is neither undone nor being undone."""
+        return self.state not in (ImportState.UNDOING, ImportState.UNDONE)
 
     def takes_history_of(self, product: str, website_id: str) -> bool:
         """Whether it is open for what clients of this product send as history of a website."""

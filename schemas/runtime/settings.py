@@ -242,6 +242,10 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             "applied with an external Kafka",
         ),
     ] = 0
+    upload_mb: Annotated[
+        int,
+        Meta(ge=1, description="maximum size of a file that is uploaded for an import, MB"),
+    ] = 2048
     spool_mb: Annotated[
         int,
         Meta(
