@@ -46,8 +46,12 @@ class Member(Struct, frozen=True):
         return bool(self.entry)
 
 
-def members_of(path: Path) -> Sequence[Member]:
-    """The files of a folder or of a zip file in order of their names; a file by itself."""
+def members_of(path: Path, name: str = "") -> Sequence[Member]:
+    """The files of a folder or of a zip file in order of their names; a file by itself.
+
+    `name` stands in messages, by default that of the path.
+    """
+    name = name or path.name
     if path.is_dir():
         paths = sorted(file for file in path.rglob("*") if file.is_file())
         members = [
@@ -57,13 +61,13 @@ def members_of(path: Path) -> Sequence[Member]:
             for member in _named(members_of(file), str(file.relative_to(path).parent))
         ]
     elif _start(path) == ZIP_MAGIC:
-        members = _zipped(path)
+        members = _zipped(path, name)
     else:
-        return [Member(path.name, path, path.stat().st_size)]
+        return [Member(name, path, path.stat().st_size)]
     if not members:
-        raise InvalidFile(f"{path.name} contains no files")
+        raise InvalidFile(f"{name} contains no files")
     if len(members) > MAX_MEMBERS:
-        raise InvalidFile(f"{path.name} contains more than {MAX_MEMBERS:,} files")
+        raise InvalidFile(f"{name} contains more than {MAX_MEMBERS:,} files")
     return members
 
 
@@ -78,17 +82,17 @@ def _named(members: Sequence[Member], folder: str) -> Sequence[Member]:
     ]
 
 
-def _zipped(path: Path) -> list[Member]:
+def _zipped(path: Path, name: str) -> list[Member]:
     try:
         with zipfile.ZipFile(path) as archive:
             entries = sorted(archive.infolist(), key=lambda entry: entry.filename)
     except zipfile.BadZipFile as error:
-        raise InvalidFile(f"{path.name} cannot be read as a zip file: {error}") from None
+        raise InvalidFile(f"{name} cannot be read as a zip file: {error}") from None
     files = [entry for entry in entries if not entry.is_dir()]
     if any(entry.filename == WORKBOOK_ENTRY for entry in files):
-        raise InvalidFile(f"{path.name} is an Excel workbook; save its table as CSV")
+        raise InvalidFile(f"{name} is an Excel workbook; save its table as CSV")
     if any(entry.flag_bits & 1 for entry in files):
-        raise InvalidFile(f"{path.name} is encrypted; unpack it, and import its folder")
+        raise InvalidFile(f"{name} is encrypted; unpack it, and import its folder")
     return [
         Member(entry.filename, path, entry.compress_size, entry.filename)
         for entry in files

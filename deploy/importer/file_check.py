@@ -108,7 +108,7 @@ def check_file(file: SourceFile, mapper: ColumnMapper) -> None:
     """InvalidFile or InvalidMapping when no line could be imported; of each file of a container."""
     samples = list(file.samples(SAMPLE_LINES))
     if not any(lines for _, lines in samples):
-        raise InvalidFile(f"{file.path.name} contains no events")
+        raise InvalidFile(f"{file.name} contains no events")
     for name, lines in samples:
         try:
             check_lines(name, lines, file, mapper)

@@ -33,6 +33,9 @@ def begin_or_resume(
             f"{file.path.name} was imported as {finished[-1].id}; "
             f"`tidemark import undo {finished[-1].id}` undoes it; --again imports it a second time"
         )
+    uploaded = [record for record in same if record.state is ImportState.IMPORTING]
+    if uploaded and not again:
+        raise ImportConflict(f"{file.path.name} is being imported as {uploaded[0].id}")
     if unfinished := [record for record in same if record.state is ImportState.OPEN]:
         return unfinished[0]
     return store.create(new_import(website, file.path.name, now_ms(), file.fingerprint))

@@ -1,7 +1,7 @@
 """What an import of a file would store: its product, kinds, days, rejected lines, first rows."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -49,8 +49,13 @@ class Preview(Struct, frozen=True, rename="camel"):
     """The first events as they would be sent."""
 
 
-def preview(file: SourceFile, mapper: ColumnMapper) -> Preview:
-    """Reads the whole file, and validates each event as the collector would."""
+def preview(
+    file: SourceFile, mapper: ColumnMapper, on_progress: Callable[[], None] = lambda: None
+) -> Preview:
+    """Reads the whole file, and validates each event as the collector would.
+
+    `on_progress` is called after each batch of lines.
+    """
     send = dry_run_sender(CHECKED_WEBSITE)
     names, days, reasons = Counter[str](), Counter[str](), Counter[str]()
     rows: list[Mapping[str, Any]] = []
@@ -72,6 +77,7 @@ def preview(file: SourceFile, mapper: ColumnMapper) -> Preview:
             days[_day(event["timestamp"])] += 1
             if len(rows) < SHOWN_ROWS:
                 rows.append({name: value for name, value in event.items() if name != "line"})
+        on_progress()
     product = mapper.export_format
     return Preview(
         product.product if product else NO_PRODUCT,

@@ -20,13 +20,23 @@ from deploy.importer.member_lines import SAMPLE_BYTES, FileLine, layout_of, line
 class SourceFile:
     """A file, folder or zip file to import; `fraction_read` is the progress of reading it."""
 
-    def __init__(self, path: Path, format_: str | None = None, rejects: Path | None = None) -> None:
-        """`rejects` is where rejected lines are written, by default beside the file."""
+    def __init__(
+        self,
+        path: Path,
+        format_: str | None = None,
+        rejects: Path | None = None,
+        name: str = "",
+    ) -> None:
+        """`rejects` is where rejected lines are written, by default beside the file.
+
+        `name` stands in messages, by default that of the path.
+        """
         self.path = path
+        self.name = name or path.name
         self.rejects = rejects or path.with_name(f"{path.name}.rejects.ndjson")
         if not path.is_file() and not path.is_dir():
             raise InvalidFile(f"{path} is no file that can be read again; save what it gives")
-        members = members_of(path)
+        members = members_of(path, self.name)
         is_umami = any(is_event_data(member.name) for member in members) and len(members) > 1
         self._event_data = [member for member in members if is_umami and is_event_data(member.name)]
         self.left_out = [member.name for member in members if is_umami and is_left_out(member.name)]

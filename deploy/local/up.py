@@ -23,12 +23,14 @@ from deploy.local.processes.process import ProcessSpec
 from deploy.local.processes.process_file import current_status, write_processes_file
 from deploy.local.processes.supervisor import StartupFailed, Supervisor
 from deploy.local.status_screen import StatusScreen
+from deploy.local.upload_watch import run_importer_when_needed
 from schemas.lake.damage_reports import DamageReports
 from schemas.runtime.clock import now_ms
 from schemas.runtime.environment import child_environment
 from schemas.runtime.heartbeat import refusal_reason
 from schemas.runtime.restore_state import read_restore_state
 from schemas.runtime.settings import Settings
+from schemas.runtime.uploads import uploads_folder
 
 LOG_POLL_SECONDS = 0.2
 STATUS_INTERVAL_SECONDS = 5.0
@@ -92,7 +94,8 @@ def prepare_start(settings: Settings) -> list[ProcessSpec]:
     """Prepare the registry and the broker's storage; return the processes to run."""
     from deploy.local.registry_startup import prepare_registry  # while the log repair runs
 
-    (settings.data / "run").mkdir(exist_ok=True)
+    for folder in (settings.data / "run", uploads_folder(settings.data)):
+        folder.mkdir(exist_ok=True)
     prepare_registry(settings, restores=True)
     if settings.kafka:
         return process_list.service_specs(settings)
@@ -140,6 +143,7 @@ async def _supervise(
     tasks = [
         asyncio.create_task(_refresh_status(refresh, disk_monitor.check, damage_watch.check)),
         asyncio.create_task(ProcessCounts(settings, supervisor, os.getpid()).run()),
+        asyncio.create_task(run_importer_when_needed(settings, supervisor)),
     ]
     if logs:
         tasks.append(asyncio.create_task(_follow_logs(supervisor, screen)))
