@@ -63,6 +63,7 @@ from schemas.runtime.clock import Clock, now_ms
 from schemas.runtime.networks import parse_networks
 from schemas.runtime.service_urls import public_collector_url
 from schemas.runtime.settings import Settings
+from schemas.runtime.uploads import UploadLimits
 
 STANDARD_CONCURRENCY, CUSTOM_CONCURRENCY = 3, 2
 """Concurrent queries of one organization: one fewer than the pool runs, so that others get in."""
@@ -159,6 +160,7 @@ def create_app(
         limit_usage=LimitUsage(settings),
         live_views=LiveViews(settings.lake_url, clock),
         data_folder=settings.data,
+        upload_limits=UploadLimits.of_settings(settings),
         collect_url=public_collector_url(settings),
         results=results,
         app_schemes=parse_app_schemes(settings.link_schemes),

@@ -59,6 +59,7 @@ from schemas.registry import (
 )
 from schemas.registry.keep_days import KeepBounds
 from schemas.runtime.clock import Clock
+from schemas.runtime.uploads import UploadLimits
 
 log = logging.getLogger(__name__)
 
@@ -98,6 +99,8 @@ class QueryDependencies(Struct, frozen=True):
     """Limits how many queries of a tenant are built, run or encoded at once."""
     data_folder: Path = Path()
     """Where collectors of this machine note which spooled requests Kafka has."""
+    upload_limits: UploadLimits = UploadLimits()
+    """Of files that are uploaded for imports."""
     collect_url: str = ""
     """URL at which browsers reach the collector."""
     results: PreparedResults | None = None

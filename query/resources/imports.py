@@ -1,15 +1,18 @@
-"""Imports: create, list, show, delete.
+"""Imports: create, list, show, delete; upload a file for one, and start it once it is checked.
 
 Deleting an import undoes it: the maintenance worker removes its rows in one commit.
 """
 
-from typing import Annotated
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
 
-from msgspec import UNSET, Meta, Struct, UnsetType
+import msgspec
+from msgspec import UNSET, Meta, Struct, UnsetType, structs
 from starlette.responses import Response
 
 from query.engine.engine import Sql
 from query.engine.snapshots import PinnedVersions
+from query.resources.import_files import receive_file, require_checked
 from query.resources.pagination import page_parameters
 from query.resources.resource import (
     Access,
@@ -25,6 +28,7 @@ from query.resources.resource import (
 from query.response.bodies import response_types
 from query.sql.fragment import merge_values
 from query.sql.select import Relation, Select, render
+from schemas.errors import Conflict, Malformed, PayloadTooLarge, RequestTimeout
 from schemas.http import openapi
 from schemas.http.auth import authorize_website
 from schemas.plans import Group
@@ -44,6 +48,45 @@ class NewImport(Struct, frozen=True, rename="camel"):
     name: str
 
 
+class ImportCheck(Struct, rename="camel"):
+    """What the import of an uploaded file stores; nothing is stored by the check."""
+
+    product: Annotated[str, Meta(description="whose export it is")]
+    recognized_by: Annotated[Sequence[str], Meta(description="the columns that identify it")]
+    note: Annotated[str, Meta(description="what to know about this export; may be empty")]
+    files: int
+    files_left_out: Annotated[
+        Sequence[str], Meta(description="files of a zip file that have no events")
+    ]
+    accepted: int
+    rejected: int
+    names: Annotated[
+        Mapping[str, int], Meta(description="events by name, the 100 most frequent ones")
+    ]
+    days: Annotated[
+        Mapping[str, int], Meta(description="events by day (UTC); of more than 366 days by month")
+    ]
+    first_day: str
+    last_day: str
+    reasons: Annotated[
+        Mapping[str, int], Meta(description="rejected lines by reason, the 20 most frequent ones")
+    ]
+    columns: Annotated[
+        Mapping[str, str], Meta(description="columns of a file of no known product, and fields")
+    ]
+    ignored_columns: Sequence[str]
+    facts_left_out: Annotated[
+        Mapping[str, int], Meta(description="fields, and how many of their values are unreadable")
+    ]
+    rows: Annotated[
+        Sequence[Mapping[str, Any]],
+        Meta(description="the first ten events as they are sent; long values are cut; empty later"),
+    ]
+    imported_as: Annotated[
+        str | UnsetType, Meta(description="the import of the same file that is done; only then")
+    ] = UNSET
+
+
 class ImportResource(Struct, rename="camel"):
     """An import: items accepted and rejected so far, and rows removed when it was undone."""
 
@@ -57,6 +100,17 @@ class ImportResource(Struct, rename="camel"):
     removed: int
     created_at: str
     updated_at: str
+    fraction: Annotated[
+        float | UnsetType,
+        Meta(description="of the file, checked or sent, from 0 to 1; only in these states"),
+    ] = UNSET
+    problem: Annotated[
+        str | UnsetType, Meta(description="why its file is not imported; only then")
+    ] = UNSET
+    check: Annotated[
+        ImportCheck | UnsetType,
+        Meta(description="of an uploaded file; only where one import is shown"),
+    ] = UNSET
     stored: Annotated[int | UnsetType, Meta(description="rows in the table")] = UNSET
 
 
@@ -73,7 +127,21 @@ def import_resource(_call: Call, import_: Import) -> ImportResource:
         removed=import_.removed,
         created_at=str(format_instant(import_.created_at)),
         updated_at=str(format_instant(import_.updated_at)),
+        fraction=_fraction(import_),
+        problem=import_.upload.get("problem", UNSET),
     )
+
+
+def _fraction(import_: Import) -> float | UnsetType:
+    """How much of the file is checked or sent."""
+    if import_.state is ImportState.CHECKING:
+        return float(import_.upload.get("fraction", 0.0))
+    if import_.state is not ImportState.IMPORTING:
+        return UNSET
+    check = import_.upload.get("check", {})
+    lines: int = check.get("accepted", 0) + check.get("rejected", 0)
+    sent = import_.accepted + import_.rejected
+    return min(sent / lines, 1.0) if lines else 0.0
 
 
 async def make_import(call: Call) -> Created:
@@ -93,13 +161,37 @@ def listed_imports(call: Call) -> dict[str, str | None]:
 
 async def undo_import(call: Call, import_: Import) -> Response:
     """DELETE /v1/imports/{id}: 202; no further items are accepted, and its rows are removed."""
-    if import_.accepts_events:
+    if import_.can_be_undone:
         import_id, now = import_.id, call.now_ms
         import_ = await call.write(
             Import,
             lambda store: store.update(Import, import_id, now, state=ImportState.UNDOING),
         )
     return IMPORTS.respond(call, Created(import_), 202)
+
+
+async def upload_file(call: Call, import_: Import) -> Response:
+    """PUT /v1/imports/{id}/file: 202; the file is being checked."""
+    return IMPORTS.respond(call, Created(await receive_file(call, import_)), 202)
+
+
+async def start_import(call: Call, import_: Import) -> Response:
+    """POST /v1/imports/{id}/start: 202; the checked file is being imported."""
+
+    def started(current: Import) -> Import:
+        require_checked(current)
+        return structs.replace(current, state=ImportState.IMPORTING)
+
+    now = call.now_ms
+    import_ = await call.write(Import, lambda store: store.revise(import_, now, started))
+    return IMPORTS.respond(call, Created(import_), 202)
+
+
+async def import_details(call: Call, import_: Import) -> dict[str, Any]:
+    """The result of the check of its file, and its rows."""
+    check = import_.upload.get("check")
+    checked = {} if check is None else {"check": msgspec.convert(check, ImportCheck)}
+    return {**checked, **await count_rows(call, import_)}
 
 
 async def count_rows(call: Call, import_: Import) -> dict[str, int]:
@@ -145,8 +237,9 @@ IMPORTS = Resource(
         access=MANAGES,
         operation_id="createImport",
         summary="Create an import of historical data",
-        description="Send its items to POST /import of the collector. The key needs "
-        "`manage:websites`. An organization has at most 1,000 imports; undone ones do not count.",
+        description="Upload a file for it with PUT /v1/imports/{import_id}/file, or send its items "
+        "to POST /import of the collector. The key needs `manage:websites`. An organization has at "
+        "most 1,000 imports; undone ones do not count.",
     ),
     list=List(
         where=listed_imports,
@@ -159,12 +252,39 @@ IMPORTS = Resource(
         ),
     ),
     show=Show(
-        details=count_rows,
+        details=import_details,
         access=MANAGES,
         operation_id="showImport",
-        summary="Show an import and the number of its stored rows",
+        summary="Show an import, the check of its file and the number of its stored rows",
     ),
     actions=(
+        Action(
+            access=MANAGES,
+            run=upload_file,
+            method="PUT",
+            path="/file",
+            operation_id="uploadImportFile",
+            summary="Upload the file of an import",
+            description="The body is the file as it is: CSV, JSON lines, Parquet or an access log, "
+            "also as gzip, zstd or zip, of at most TIDEMARK_UPLOAD_MB. Then the state is "
+            "`checking`, and soon `checked` with the result of the check, or `failed` with the "
+            "problem. An import takes one file. A file that is not started within a day is "
+            "removed. 409 where no `tidemark up` runs beside the service.",
+            body_media_type="application/octet-stream",
+            response=openapi.Response(202, "the file is being checked", ONE),
+            errors=(Malformed, RequestTimeout, PayloadTooLarge, Conflict),
+        ),
+        Action(
+            access=MANAGES,
+            run=start_import,
+            path="/start",
+            operation_id="startImport",
+            summary="Import the uploaded file of an import that is checked",
+            description="Its state is `importing`, with the fraction that is sent, then `done`, "
+            "or `failed` with the problem.",
+            response=openapi.Response(202, "the file is being imported", ONE),
+            errors=(Conflict,),
+        ),
         Action(
             access=MANAGES,
             run=undo_import,
@@ -172,7 +292,7 @@ IMPORTS = Resource(
             operation_id="undoImport",
             summary="Undo an import",
             description="No further items are accepted; the maintenance worker removes exactly its "
-            "rows in one commit. Then its state is `undone`.",
+            "rows in one commit, and its uploaded file is removed. Then its state is `undone`.",
             response=openapi.Response(202, "it is being undone", ONE),
         ),
     ),

@@ -201,6 +201,8 @@ class Action(Verb, frozen=True, kw_only=True):
     path: str = ""
     """What follows the path of the record."""
     body: type[Struct] | None = None
+    body_media_type: str = ""
+    """The media type of a body that is a file."""
     response: openapi.Response
 
 
@@ -338,6 +340,7 @@ def _endpoint(
         description=verb.description,
         parameters=(*((id_parameter,) if f"{{{name}}}" in path else ()), *verb.parameters),
         body=getattr(verb, "body", None),
+        body_media_type=getattr(verb, "body_media_type", ""),
         examples=verb.examples,
         responses=(response,),
         errors=(*KEY_ERRORS, *errors, *verb.errors),

@@ -124,6 +124,8 @@ class Operation(Struct, frozen=True, kw_only=True):
     parameters: tuple[Parameter, ...] = ()
     body: Any = None
     """The type of a JSON body, or a tuple of alternatives."""
+    body_media_type: str = ""
+    """The media type of a body that is a file."""
     examples: Mapping[str, object] = {}
     """Example bodies by title; a test sends each to a running service."""
     responses: tuple[Response, ...]
@@ -238,6 +240,9 @@ def _operation(
         examples = {title: {"value": value} for title, value in operation.examples.items()}
         content = {"schema": _body_schema(operation.body, type_schemas), "examples": examples}
         described["requestBody"] = {"required": True, "content": {"application/json": content}}
+    elif media_type := operation.body_media_type:
+        content = {media_type: {"schema": _file_schema(media_type)}}
+        described["requestBody"] = {"required": True, "content": content}
     return described
 
 

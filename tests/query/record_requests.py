@@ -179,6 +179,9 @@ def _imports() -> Iterator[Request]:
         body = {"websiteId": website, "name": "a.csv"}
         yield Request(route=("POST", path), body=body, good=201, **about)
         yield Request(route=("GET", path), query={"websiteId": website}, **about)
+    for subject in IMPORT.subjects:  # 409: no process takes files, and nothing is checked
+        yield IMPORT.request("PUT", subject, "/file", scopes=MANAGE, body=b"a", good=409)
+        yield IMPORT.request("POST", subject, "/start", scopes=MANAGE, good=409)
 
 
 def _erasures() -> Iterator[Request]:
