@@ -32,7 +32,7 @@ export default function Setup() {
   const Part = chosen.part;
   return (
     <>
-      <div class="setup-tabs"><Tabs tabs={parts} chosen={chosen.id} choose={(part) => goOwn({ part, erasure: "" })} most={parts.length} /></div>
+      <div class="setup-tabs"><Tabs tabs={parts} chosen={chosen.id} choose={(part) => goOwn({ part, erasure: "", import: "" })} most={parts.length} /></div>
       <Part />
     </>
   );

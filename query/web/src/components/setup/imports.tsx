@@ -1,9 +1,10 @@
-// Imports of historical data: the commands for one, and all of them with their progress; each can be undone.
+// Imports of historical data: a file that is uploaded, the commands for others, and all with their progress; each can be undone.
 import { useState } from "preact/hooks";
 import { fetchAll } from "../../api/pages";
 import { fetchJson } from "../../api/request";
 import { subjectQuery, timezone } from "../../api/session";
 import { useLoaded } from "../../api/use";
+import { address, goOwn } from "../../state/address";
 import { formatInstant, formatNumber } from "../../state/format";
 import { texts } from "../../texts";
 import type { Schemas } from "../../types";
@@ -12,6 +13,7 @@ import { ConfirmDialog } from "../confirm_dialog";
 import { DataTable } from "../data_table";
 import { Snippet } from "../request_dialog";
 import { Async } from "../states";
+import { isUnderWay, UploadedImport, UploadFile } from "./import_upload";
 
 type Import = Schemas["ImportResource"];
 const t = texts.setup;
@@ -22,12 +24,20 @@ export function Imports() {
   const list = useLoaded(websiteId, async (signal) =>
     (await fetchAll<Import>("/v1/imports", { websiteId }, signal)).reverse(), SECONDS); // the newest first
   const [asked, setAsked] = useState<Import | null>(null);
+  const opened = address.value.own.import;
+  const open = (id: string) => goOwn({ import: id });
   const undo = async (one: Import) => {
     await fetchJson(`/v1/imports/${one.id}`, { method: "DELETE" });
     list.reload();
   };
   return (
     <>
+      {opened
+        ? <UploadedImport key={opened} id={opened} changed={list.reload} close={() => open("")} />
+        : <Card title={t.importFile} className="commands">
+          <p>{t.importHint}</p>
+          <UploadFile key={websiteId} websiteId={websiteId} uploaded={open} />
+        </Card>}
       <Card title={t.imports}>
         <Async loaded={list} empty={t.noImports} isEmpty={(all) => !all.length}>
           {(all) => (
@@ -38,14 +48,16 @@ export function Imports() {
               { key: "rejected", extra: true, label: t.rejected, number: true, render: (one) => formatNumber(one.rejected) },
               { key: "removed", extra: true, label: t.removed, number: true, render: (one) => formatNumber(one.removed) },
               { key: "at", extra: true, label: t.at, render: (one) => formatInstant(one.createdAt, timezone.value) },
-              { key: "undo", label: "", render: (one) => (one.state === "open" || one.state === "done") && (
-                <button type="button" class="quiet-button" aria-label={t.undoOne(one.name)} onClick={() => setAsked(one)}>{t.undo}</button>) },
+              { key: "undo", label: "", render: (one) => (isUnderWay(one) ? (
+                <button type="button" class="quiet-button" aria-label={t.upload.openOne(one.name)} onClick={() => open(one.id)}>{t.upload.open}</button>
+              ) : (one.state === "open" || one.state === "done") && (
+                <button type="button" class="quiet-button" aria-label={t.undoOne(one.name)} onClick={() => setAsked(one)}>{t.undo}</button>)) },
             ]} />
           )}
         </Async>
         {asked && <UndoImport one={asked} run={() => undo(asked)} close={() => setAsked(null)} />}
       </Card>
-      <NewImport websiteId={websiteId} />
+      <ByCommand websiteId={websiteId} />
     </>
   );
 }
@@ -58,13 +70,13 @@ function UndoImport({ one, run, close }: { one: Import; run: () => Promise<void>
   return <ConfirmDialog title={t.undoOne(one.name)} text={t.confirmUndo(one.name, events)} action={t.undo} run={run} close={close} />;
 }
 
-/** The commands that import a file into the website; the page does not send files itself. */
-function NewImport({ websiteId }: { websiteId: string }) {
+/** The commands that import a file into the website, with choices that the page does not have. */
+function ByCommand({ websiteId }: { websiteId: string }) {
   const command = `tidemark import FILE --website ${websiteId}`;
   return (
-    <Card title={t.importFile} className="commands">
-      <p>{t.importHint}</p>
-      <Snippet label={t.importCheck} text={`${command} --dry-run`} />
+    <Card title={t.importByCommand} className="commands">
+      <p>{t.importCommandHint}</p>
+      <Snippet label={t.importCheck} text={`${command} --check`} />
       <Snippet label={t.importSend} text={command} />
       <p class="quiet">{t.importNote}</p>
     </Card>
