@@ -62,7 +62,7 @@ from schemas.http.middleware import ERROR_REPLY_KEY
 from schemas.http.unknown_records import MAX_ID_LENGTH
 from schemas.kinds import CUSTOM_EVENT, IMPORTED_EVENT, Kind
 from schemas.registry import Import, Snapshot
-from schemas.registry.api_keys import parse_key
+from schemas.registry.api_keys import contains_key, parse_key
 from schemas.telemetry.instruments import TEE_REQUESTS
 
 GZIP_MAGIC = b"\x1f\x8b"
@@ -178,6 +178,9 @@ def copy_request(
         if privacy_filter(privacy, head) is not None:
             TEE_REQUESTS.labels("privacy").inc()
             continue
+        if contains_key(scope["query_string"]) or contains_key(request.body):
+            TEE_REQUESTS.labels("own key").inc()
+            continue
         network = header.client_network if privacy.location != "none" else ""
         query = scope["query_string"].decode("latin-1")
         url = address.rstrip("/") + quote(request.path) + ("?" + query if query else "")
@@ -213,8 +216,9 @@ async def read_request(
     if body[:2] == GZIP_MAGIC:
         body = b"".join(decompress(body, "gzip", MAX_BODY_BYTES))
     headers = headers_by_name(scope)
+    path = scope["path"]
     return TrackerRequest(
-        scope["path"].removeprefix(protocol.prefix),
+        path.removeprefix(protocol.prefix) if path.startswith(f"{protocol.prefix}/") else path,
         read_form(scope["query_string"]),
         headers,
         body,

@@ -5,6 +5,7 @@ The secret has 187 random bits, so SHA-256 is enough and no slow password hash i
 
 import hashlib
 import hmac
+import re
 from enum import StrEnum
 
 from msgspec import Struct
@@ -52,6 +53,14 @@ def parse_key(text: str) -> tuple[str, str] | None:
     if len(parts) != 3 or parts[0] != KEY_PREFIX or not parts[1] or not parts[2]:
         return None
     return parts[1], parts[2]
+
+
+def contains_key(content: bytes) -> bool:
+    """Whether a key stands in it, as one would in a query string or in JSON."""
+    return _KEY_INSIDE.search(content) is not None
+
+
+_KEY_INSIDE = re.compile(rf"(?<![A-Za-z0-9]){KEY_PREFIX}_[A-Za-z0-9]+_[A-Za-z0-9]".encode())
 
 
 def hash_secret(secret: str) -> str:

@@ -136,11 +136,15 @@ TEE_REQUESTS = start_at_zero(
         "tidemark_tee_requests",
         "Copies of requests for the servers of other products: sent, refused by the server, not "
         "answered, not sent to the address of a private network, or dropped (queue full, server "
-        "paused after it did not answer, privacy of the website, stopped)",
+        "paused after it did not answer, privacy of the website, an API key of ours in the copy, "
+        "stopped)",
         ("outcome",),
         registry=REGISTRY,
     ),
-    ("sent", "refused", "no reply", "address", "queue full", "paused", "privacy", "stopped"),
+    (
+        *("sent", "refused", "no reply", "address"),
+        *("queue full", "paused", "privacy", "own key", "stopped"),
+    ),
 )
 SILENT_WEBSITES = Gauge(
     "tidemark_silent_websites",

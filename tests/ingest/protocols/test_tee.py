@@ -236,6 +236,21 @@ def test_only_what_privacy_leaves_as_it_is_is_copied(tmp_path: Path) -> None:
     assert run(tmp_path, scenario) == {"privacy": 1, "sent": 1}
 
 
+def test_a_request_with_a_key_of_ours_is_not_copied(tmp_path: Path) -> None:
+    async def scenario(collector: InMemoryCollector) -> None:
+        async with receiving() as receiver:
+            collector.add_alias("matomo", "7", tee_url=receiver.url)
+            hit = "/matomo.php?idsite=7&rec=1&url=https%3A%2F%2Fshop.example%2F"
+            for key in ("&token_auth=tm_k1_secret", ""):
+                reply = await send_request(collector.app, "GET", hit + key)
+                assert reply.status in (200, 204), reply.body
+            await until(lambda: bool(receiver.requests))
+            [(line, _, _)] = receiver.requests
+            assert line == f"GET {hit} HTTP/1.1"
+
+    assert run(tmp_path, scenario) == {"own key": 1, "sent": 1}
+
+
 def test_a_request_that_http_does_not_permit_pauses_nothing(tmp_path: Path) -> None:
     async def scenario(collector: InMemoryCollector) -> None:
         async with receiving() as receiver:
