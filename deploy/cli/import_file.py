@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 import msgspec
@@ -27,6 +27,9 @@ from schemas.registry import Import, ImportState, RegistryStore, Website
 from schemas.runtime.clock import now_ms
 from schemas.runtime.service_urls import collector_url
 from schemas.runtime.settings import Settings
+
+if TYPE_CHECKING:
+    from deploy.importer.preview import Preview
 
 NO_VISITS = (
     "no column has sessions, so no event belongs to a visit; name one: --map COLUMN=sessionId"
@@ -135,14 +138,12 @@ def import_summary(
     return summary
 
 
-def show_preview(opened: SourceFile, mapper: ColumnMapper, is_json: bool) -> None:
+def show_preview(opened: SourceFile, found: "Preview", is_json: bool) -> None:
     """Print what an import of the file would store."""
-    from deploy.importer.preview import preview
-
-    found = preview(opened, mapper)
     if is_json:
         return click.echo(msgspec.json.encode(found).decode())
-    click.echo(f"{opened.path.name}: {found.product}")
+    is_totals = found.kind == "totals"
+    click.echo(f"{opened.path.name}: {'daily totals of ' if is_totals else ''}{found.product}")
     if found.recognized_by:
         click.echo(f"  recognized by {', '.join(found.recognized_by)}")
     if found.note:
@@ -155,10 +156,13 @@ def show_preview(opened: SourceFile, mapper: ColumnMapper, is_json: bool) -> Non
         click.echo(f"  not read: {', '.join(found.ignored_columns)}")
     for field, count in found.facts_left_out.items():
         click.echo(f"  {field}: {count:,} values cannot be read and are left out")
-    show_counts(f"{found.accepted:,} events", found.names)
+    rows = "rows" if is_totals else "events"
+    count = sum(found.names.values())
+    show_counts(f"{count:,} {rows}{' by dimension' if is_totals else ''}", found.names)
     show_counts(f"{len(found.days):,} days", found.days)
-    show_counts(f"{found.rejected:,} lines are no events or invalid", found.reasons)
-    click.echo(f"\nthe first {len(found.rows)} events")
+    invalid = "have no totals" if is_totals else "are no events or invalid"
+    show_counts(f"{found.rejected:,} lines {invalid}", found.reasons)
+    click.echo(f"\nthe first {len(found.rows)} {rows}")
     for row in found.rows:
         click.echo(f"  {msgspec.json.encode(row).decode()}")
     return None

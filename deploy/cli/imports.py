@@ -19,7 +19,7 @@ from deploy.cli.import_file import (
     warn_without_visits,
 )
 from deploy.cli.import_follow import follow
-from deploy.cli.import_totals import import_totals, show_totals
+from deploy.cli.import_totals import import_totals
 from deploy.cli.progress_bar import ProgressBar
 from deploy.importer.column_mapping import ColumnMapper, InvalidMapping
 from deploy.importer.csv_rows import InvalidFile
@@ -38,7 +38,7 @@ from schemas.runtime.clock import now_ms
 from schemas.runtime.settings import Settings
 
 if TYPE_CHECKING:
-    from deploy.importer.totals.totals_file import Totals
+    from deploy.importer.totals_file import Totals
 
 IMPORT_COLUMNS = (
     "id",
@@ -118,6 +118,8 @@ def import_file(
         raise click.UsageError("--website is required, except with --check")
     if follows and (check or dry_run or again or json):
         raise click.UsageError("--follow takes --website, --map and --url only")
+    from deploy.importer.preview import preview, preview_totals  # with the collector's decoder
+
     try:
         if follows:
             with tidemark.open_registry() as store:
@@ -127,12 +129,12 @@ def import_file(
             opened = SourceFile(path, format_, rejects)
             if totals := _read_totals(opened, overrides):
                 if check:
-                    return show_totals(opened, totals, json)
+                    return show_preview(opened, preview_totals(opened, totals), json)
                 return import_totals(tidemark, opened, totals, str(website), dry_run, again, json)
             if check:
                 mapper = ColumnMapper(overrides, visitor_of=blank_visitor)
                 check_file(opened, mapper)
-                return show_preview(opened, mapper, json)
+                return show_preview(opened, preview(opened, mapper), json)
             return _import(tidemark, opened, overrides, str(website), dry_run, again, url, json)
     except (
         InvalidFile,
@@ -147,7 +149,7 @@ def import_file(
 
 def _read_totals(opened: SourceFile, overrides: Mapping[str, str]) -> "Totals | None":
     """The totals of a file; None for events. `--map` says that the lines are events."""
-    from deploy.importer.totals.totals_file import read_totals  # with the table format
+    from deploy.importer.totals_file import read_totals  # with the table format
 
     return None if overrides else read_totals(opened)
 

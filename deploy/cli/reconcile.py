@@ -16,8 +16,8 @@ from deploy.importer.source_file import SourceFile
 from schemas.registry import Import, ImportState, Website
 
 if TYPE_CHECKING:
-    from deploy.importer.totals.reconciliation import Counts, Explanations
-    from deploy.importer.totals.totals_file import Totals
+    from deploy.importer.reconciliation import Counts, Explanations
+    from deploy.importer.totals_file import Totals
 
 MAX_DAYS = 366
 MAX_ROWS = 1_000
@@ -66,7 +66,7 @@ def reconcile(
     explains it: bots, another time zone, days without data; below are visits over midnight and
     lines that imports rejected. Needs a key with `read:data` (default: the demo's).
     """
-    from deploy.importer.totals.reconciliation import METRICS, compare, counts_by, theirs_of
+    from deploy.importer.reconciliation import METRICS, compare, counts_by, theirs_of
 
     totals = _read(source)
     since, until = _time_range(totals, first, last)
@@ -124,7 +124,7 @@ def reconcile(
 
 
 def _read(source: str) -> "Totals":
-    from deploy.importer.totals.totals_file import read_totals
+    from deploy.importer.totals_file import read_totals
 
     try:
         with local_file(source) as (path, rejects):

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 from msgspec import Struct
@@ -16,9 +16,13 @@ from deploy.importer.source_file import SourceFile
 from schemas.event_times import instant_ms
 from schemas.registry import Website
 
+if TYPE_CHECKING:
+    from deploy.importer.totals_file import Totals
+
 SHOWN_ROWS = 10
 MAX_REASONS = 1_000
 """Reasons that are told apart; they may contain values of the lines."""
+WHOLE = "(whole website)"
 NO_PRODUCT = "no known export; columns are recognized by their names"
 CHECKED_WEBSITE = Website(
     id="check", organization_id="check", domain="check.example", created_at=0, updated_at=0
@@ -28,6 +32,7 @@ CHECKED_WEBSITE = Website(
 class Preview(Struct, frozen=True, rename="camel"):
     """What an import would store; nothing is sent."""
 
+    kind: Literal["events", "totals"]
     product: str
     recognized_by: Sequence[str]
     """The columns that identify the product."""
@@ -37,16 +42,16 @@ class Preview(Struct, frozen=True, rename="camel"):
     accepted: int
     rejected: int
     names: Mapping[str, int]
-    """Events by name, the most frequent first."""
+    """Events by name, the most frequent first; rows of totals by dimension."""
     days: Mapping[str, int]
-    """Events by day (UTC)."""
+    """Events by day (UTC); rows of totals by the day that was counted."""
     reasons: Mapping[str, int]
     """Rejected lines by reason, the most frequent first."""
     columns: Mapping[str, str]
     ignored_columns: Sequence[str]
     facts_left_out: Mapping[str, int]
     rows: Sequence[Mapping[str, Any]]
-    """The first events as they would be sent."""
+    """The first events as they would be sent, or the first rows of totals."""
 
 
 def preview(
@@ -80,6 +85,7 @@ def preview(
         on_progress()
     product = mapper.export_format
     return Preview(
+        "events",
         product.product if product else NO_PRODUCT,
         sorted(product.columns) if product else (),
         product.note if product else "",
@@ -94,6 +100,32 @@ def preview(
         [] if product else sorted(mapper.ignored),
         dict(mapper.skipped_values),
         rows,
+    )
+
+
+def preview_totals(file: SourceFile, totals: "Totals") -> Preview:
+    """What an import of daily totals would store."""
+    rows = totals.rows.to_pylist()
+    return Preview(
+        "totals",
+        totals.report.product,
+        totals.columns,
+        totals.report.note,
+        len(file.members),
+        (),
+        totals.lines,
+        len(totals.rejects),
+        dict(sorted(Counter(row["dimension"] or WHOLE for row in rows).items())),
+        dict(sorted(Counter(row["ts"].date().isoformat() for row in rows).items())),
+        dict(Counter(reject.reason for reject in totals.rejects).most_common()),
+        {},
+        (),
+        dict(totals.left_out),
+        [
+            {"day": row["ts"].date().isoformat()}
+            | {name: value for name, value in row.items() if value is not None and name != "ts"}
+            for row in rows[:SHOWN_ROWS]
+        ],
     )
 
 

@@ -4,7 +4,8 @@
 |-----------|------------------------------------------------------------------------------------|
 | checking  | the whole file is read and validated: `checked`, or `failed`                       |
 | checked   | nothing; after a day the file is removed: `failed`                                 |
-| importing | the lines after the last recorded one are sent: `done`, or `failed`                |
+| importing | the lines after the last recorded one are sent, or all totals stored: `done`, or   |
+|           | `failed`                                                                           |
 
 The file is removed in all other states. Killed at any point, the next process goes on by the state
 and the recorded line; lines that were sent twice are stored once. `tidemark up` runs it while there
@@ -37,10 +38,12 @@ from deploy.importer.import_records import (
     temporary_key,
 )
 from deploy.importer.import_run import run_import
-from deploy.importer.preview import Preview, preview
+from deploy.importer.preview import Preview, preview, preview_totals
 from deploy.importer.rejects_file import RejectsFile
 from deploy.importer.sender import CollectorClient, ImportSendFailed
 from deploy.importer.source_file import SourceFile
+from deploy.importer.totals_file import read_totals
+from deploy.importer.totals_import import store_import
 from deploy.importer.visitor_ids import blank_visitor, visitor_ids
 from schemas.registry import (
     DatabaseError,
@@ -78,7 +81,7 @@ ABANDONED = "nobody started the import within a day, and its file was removed; u
 NO_EVENT = "no line of {} is a valid event; the first reason: {}"
 CUT_SHORT = "{}; undo the import, which removes what was sent"
 TRIED_AGAIN = "{}; it is tried again"
-ANOTHER_WAY = "{}; the command `tidemark import` has --map, and imports daily totals"
+ANOTHER_WAY = "{}; the command `tidemark import` has --map"
 BROKEN = "{} cannot be read by this version; the log of the importer has the error"
 
 
@@ -152,7 +155,7 @@ class Uploads:
         elif state is ImportState.CHECKING:
             self._attempt(path, record, self._check)
         elif state is ImportState.IMPORTING:
-            self._attempt(path, record, self._send)
+            self._attempt(path, record, self._import)
         elif state is not ImportState.CHECKED:
             self._end(path, record)
         elif is_old:
@@ -184,11 +187,14 @@ class Uploads:
     def _check(self, path: Path, record: Import) -> None:
         """Read the whole file; the result is in the record."""
         opened = SourceFile(path, name=record.name)
-        mapper = ColumnMapper({}, blank_visitor)
-        check_file(opened, mapper)
         file = {"file": path.name}
-        shown = self._progress(record, lambda: {**file, "fraction": opened.fraction_read})
-        found = preview(opened, mapper, lambda: next(shown, None))
+        if totals := read_totals(opened):
+            found = preview_totals(opened, totals)
+        else:
+            mapper = ColumnMapper({}, blank_visitor)
+            check_file(opened, mapper)
+            shown = self._progress(record, lambda: {**file, "fraction": opened.fraction_read})
+            found = preview(opened, mapper, lambda: next(shown, None))
         if not found.accepted:
             first = next(iter(found.reasons), "it has no lines")
             raise InvalidFile(NO_EVENT.format(opened.name, first[:MAX_TEXT]))
@@ -199,10 +205,18 @@ class Uploads:
         self._note(record, {**file, "check": check_result(found) | again})
         self._move(record, ImportState.CHECKED, fingerprint=opened.fingerprint)
 
-    def _send(self, path: Path, record: Import) -> None:
-        """Send the remaining lines."""
-        website = self._store.get(Website, record.website_id)
+    def _import(self, path: Path, record: Import) -> None:
+        """Send the remaining lines, or store the totals."""
         opened = SourceFile(path, name=record.name)
+        if totals := read_totals(opened):
+            store_import(self._settings, self._store, record, totals)
+        else:
+            self._send(opened, record)
+        self._move(record, ImportState.DONE)
+        self._end(path, self._store.get(Import, record.id))
+
+    def _send(self, opened: SourceFile, record: Import) -> None:
+        website = self._store.get(Website, record.website_id)
         mapper = ColumnMapper({}, visitor_ids(self._store, website))
         check_file(opened, mapper)
         with (
@@ -224,8 +238,6 @@ class Uploads:
                 raise InvalidFile(CUT_SHORT.format(error)) from None
             finally:
                 sender.close()
-        self._move(record, ImportState.DONE)
-        self._end(path, self._store.get(Import, record.id))
 
     def _progress(self, record: Import, upload: Callable[[], Mapping[str, Any]]) -> Iterator[None]:
         """At each step, but at most every few seconds, write what `upload` returns."""

@@ -4,14 +4,14 @@ Deleting an import undoes it: the maintenance worker removes its rows in one com
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType, structs
 from starlette.responses import Response
 
 from query.engine.engine import Sql
-from query.engine.snapshots import PinnedVersions
+from query.engine.snapshots import PinnedVersion, PinnedVersions
 from query.resources.import_files import receive_file, require_checked
 from query.resources.pagination import page_parameters
 from query.resources.resource import (
@@ -35,8 +35,9 @@ from schemas.plans import Group
 from schemas.registry import Import, ImportState, KeyScope
 from schemas.registry.validation import new_import
 from schemas.runtime.clock import format_instant
-from schemas.tables import EVENTS
+from schemas.tables import EVENTS, IMPORTED_TOTALS
 
+IMPORT_TABLES = (EVENTS, IMPORTED_TOTALS)
 COUNT_COLUMNS = tuple(c for c in EVENTS.columns if c.name in ("website_id", "import_id"))
 MAX_MS = 2**62
 
@@ -51,6 +52,10 @@ class NewImport(Struct, frozen=True, rename="camel"):
 class ImportCheck(Struct, rename="camel"):
     """What the import of an uploaded file stores; nothing is stored by the check."""
 
+    kind: Annotated[
+        Literal["events", "totals"],
+        Meta(description="totals: by day and dimension, of the table `imported_totals`"),
+    ]
     product: Annotated[str, Meta(description="whose export it is")]
     recognized_by: Annotated[Sequence[str], Meta(description="the columns that identify it")]
     note: Annotated[str, Meta(description="what to know about this export; may be empty")]
@@ -61,7 +66,8 @@ class ImportCheck(Struct, rename="camel"):
     accepted: int
     rejected: int
     names: Annotated[
-        Mapping[str, int], Meta(description="events by name, the 100 most frequent ones")
+        Mapping[str, int],
+        Meta(description="events by name, the 100 most frequent; rows of totals by dimension"),
     ]
     days: Annotated[
         Mapping[str, int], Meta(description="events by day (UTC); of more than 366 days by month")
@@ -195,16 +201,18 @@ async def import_details(call: Call, import_: Import) -> dict[str, Any]:
 
 
 async def count_rows(call: Call, import_: Import) -> dict[str, int]:
-    """Rows of an import in the newest version."""
+    """Rows of an import in the newest versions: events, or totals."""
     if import_.state is ImportState.UNDONE:
         return {"stored": 0}
     dependencies = call.dependencies
     engine = dependencies.standard_limiter.for_tenant(import_.organization_id)
 
     async def run(pinned: PinnedVersions) -> dict[str, int]:
-        events = pinned.of(EVENTS)
-        data_files = events.data_files([import_.website_id], 0, MAX_MS)
-        relation = await engine.relation(events.version.with_files(data_files), COUNT_COLUMNS)
+        return {"stored": sum([await rows_of(pinned.of(table)) for table in IMPORT_TABLES])}
+
+    async def rows_of(table: PinnedVersion) -> int:
+        data_files = table.data_files([import_.website_id], 0, MAX_MS)
+        relation = await engine.relation(table.version.with_files(data_files), COUNT_COLUMNS)
         rows_of_import = Relation(
             name="rows_of_import",
             source=relation.text,
@@ -215,9 +223,9 @@ async def count_rows(call: Call, import_: Import) -> dict[str, int]:
         values = {"website": import_.website_id, "import": import_.id}
         sql = Sql(render(select, engine.dialect), merge_values(relation.values, values))
         ((rows,),) = await engine.rows(sql, dependencies.timeout_seconds)
-        return {"stored": int(rows)}
+        return int(rows)
 
-    return await dependencies.snapshots.with_pinned([EVENTS], None, run)
+    return await dependencies.snapshots.with_pinned(IMPORT_TABLES, None, run)
 
 
 MANAGES = Access((KeyScope.MANAGE_WEBSITES,), Group.LINKS)

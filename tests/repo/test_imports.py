@@ -120,7 +120,7 @@ USERS = {
     "pyarrow": {
         "deploy/importer/containers.py",
         "deploy/importer/parquet_rows.py",
-        "deploy/importer/totals/totals_file.py",
+        "deploy/importer/totals_file.py",
         "query/client/rows.py",
         "query/formats/arrow.py",
         "query/prepared/index_store.py",

@@ -90,7 +90,7 @@ def day_totals(tenant: Tenant) -> tuple[int, int] | None:
 
 def test_a_file_of_totals_is_refused_with_its_reason_and_discarded(dashboard: Dashboard) -> None:
     dashboard.open("setup", part="imports")
-    choose(dashboard, "totals.csv", b"date,visitors,pageviews\n2019-03-01,3,9\n")
+    choose(dashboard, "totals.csv", b"date,visitors,carts\n2019-03-01,3,9\n")
 
     dashboard.until("document.querySelector('main .error')?.innerText.includes('has totals')")
     assert violations(dashboard) == []
@@ -99,3 +99,13 @@ def test_a_file_of_totals_is_refused_with_its_reason_and_discarded(dashboard: Da
     dashboard.until(
         f"({TABLE})('Imports')?.some((row) => row[0] === 'totals.csv' && row[1] === 'undone')"
     )
+
+
+def test_daily_totals_are_checked_and_stored(dashboard: Dashboard) -> None:
+    dashboard.open("setup", part="imports")
+    choose(dashboard, "imported_visitors.csv", b"date,visitors,pageviews\n2019-03-01,3,9\n")
+
+    dashboard.until("document.body.innerText.includes('These are daily totals')")
+    assert violations(dashboard) == []
+    dashboard.press("Import the totals")
+    dashboard.until("document.body.innerText.includes('Rows of totals that are stored: 1.')")

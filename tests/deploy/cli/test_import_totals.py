@@ -123,14 +123,14 @@ def test_a_check_shows_rows_by_dimension_and_stores_nothing(
     assert command(path, "--check", "--json") == 0
 
     shown = json.loads(capsys.readouterr().out)
-    assert {name: shown[name] for name in ("product", "kind", "lines", "rejected", "days")} == {
+    assert {name: shown[name] for name in ("product", "kind", "accepted", "rejected", "days")} == {
         "product": "Plausible",
         "kind": "totals",
-        "lines": 2,
+        "accepted": 2,
         "rejected": 1,
         "days": {"2026-11-01": 1, "2026-11-02": 1},
     }
-    assert shown["rowsByDimension"] == {"(whole website)": 2}
+    assert shown["names"] == {"(whole website)": 2}
     assert shown["rows"][0] == {
         "day": "2026-11-01",
         "dimension": "",
@@ -139,7 +139,7 @@ def test_a_check_shows_rows_by_dimension_and_stores_nothing(
     }
     assert command(path, "--check") == 0
     assert capsys.readouterr().out.splitlines()[0] == (
-        "imported_visitors.csv: totals of Plausible, no single events"
+        "imported_visitors.csv: daily totals of Plausible"
     )
     assert store.list(Import) == []
     assert not (tmp_path / "lake").exists()

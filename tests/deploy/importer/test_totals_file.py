@@ -8,7 +8,7 @@ import pytest
 
 from deploy.importer.column_mapping import InvalidMapping
 from deploy.importer.source_file import SourceFile
-from deploy.importer.totals.totals_file import Totals, read_totals, with_owner
+from deploy.importer.totals_file import Totals, read_totals, with_owner
 from schemas.tables import IMPORTED_TOTALS
 from schemas.tables.imported_totals import TOTALS_DIMENSIONS
 from tests.deploy.importer.builders import NOW, a_file

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from deploy.importer.preview import Preview
+from deploy.importer.stored_rows import count_rows
 from deploy.importer.uploads import Uploads, check_result
 from schemas.registry import Import, ImportState, RegistryStore
 from schemas.registry.validation import new_import
@@ -58,6 +59,7 @@ def test_a_file_is_checked_and_nothing_of_it_is_stored(
 
     assert (after.state, after.lines, after.accepted, path.exists()) == ("checked", 0, 0, True)
     assert after.upload["check"] == {
+        "kind": "events",
         "product": "no known export; columns are recognized by their names",
         "recognizedBy": [],
         "note": "",
@@ -86,6 +88,24 @@ def test_a_file_is_checked_and_nothing_of_it_is_stored(
     }  # fmt: skip
 
 
+def test_daily_totals_are_checked_and_stored(settings: Settings, store: RegistryStore) -> None:
+    totals = b"date,visitors,pageviews,bounces,visits,visit_duration\n2019-03-01,3,9,1,4,120\n"
+    record, path = uploaded(settings, store, totals)
+
+    run(settings)
+    checked = store.get(Import, record.id)
+    store.update(Import, record.id, NOW, state=ImportState.IMPORTING)
+    run(settings)
+    run(settings)
+
+    check = checked.upload["check"]
+    assert (checked.state, check["kind"], check["product"]) == ("checked", "totals", "Plausible")
+    assert (check["names"], check["days"]) == ({"(whole website)": 1}, {"2019-03-01": 1})
+    after = store.get(Import, record.id)
+    assert (after.state, after.accepted, path.exists()) == ("done", 1, False)
+    assert count_rows(settings, after) == 1
+
+
 def test_the_same_file_again_says_so(settings: Settings, store: RegistryStore) -> None:
     first, _ = uploaded(settings, store, LINES)
     run(settings)
@@ -108,10 +128,7 @@ def bomb(path: Path) -> bytes:
     ("content", "problem"),
     [
         (b"PK\x03\x04 not a zip file", "visits.csv cannot be read as a zip file: "),
-        (
-            b"date,visitors,pageviews\n2019-03-01,3,9\n",
-            "; the command `tidemark import` has --map, and imports daily totals",
-        ),
+        (b"date,visitors,carts\n2019-03-01,3,9\n", "; the command `tidemark import` has --map"),
         (b"timestamp,path\n", "visits.csv contains no events"),
         (b"timestamp,path\nmonday,/a\n", "no line of visits.csv is a valid event; "),
         (b"time,shoe\n1,2\n", "line 2: the line has neither the name of an event nor a page"),
@@ -193,7 +210,7 @@ def test_other_files_are_removed_when_nobody_can_be_about_to_name_them(
 def test_the_result_of_a_check_has_bounds() -> None:
     days = {f"{year}-03-{day:02}": 1 for year in range(2000, 2013) for day in range(1, 31)}
     found = Preview(
-        "P", (), "", 1, [], 390, 0, {f"n{at}": 1 for at in range(500)}, days,
+        "events", "P", (), "", 1, [], 390, 0, {f"n{at}": 1 for at in range(500)}, days,
         {"r" * 1000: 1}, {}, [], {}, [{"properties": {"text": "x" * 1000}, "name": "n"}],
     )  # fmt: skip
 

@@ -111,7 +111,8 @@ def test_an_import_is_started_once_it_is_checked(service: InProcessService) -> N
 
     early = service.ask("POST", path, key=ADMIN)
     check = {
-        "product": "GoatCounter", "recognizedBy": ["2Path"], "note": "", "files": 1,
+        "kind": "events", "product": "GoatCounter", "recognizedBy": ["2Path"], "note": "",
+        "files": 1,
         "filesLeftOut": [], "accepted": 3, "rejected": 1, "names": {"pageview": 3},
         "days": {"2019-03-01": 3}, "firstDay": "2019-03-01", "lastDay": "2019-03-01",
         "reasons": {"no time": 1}, "columns": {}, "ignoredColumns": [], "factsLeftOut": {},

@@ -80,7 +80,7 @@ export function UploadedImport({ id, changed, close }: { id: string; changed: ()
   const shown = useLoaded(id, (signal) => fetchJson<Schemas["ImportResponse"]>(`/v1/imports/${id}`, { signal }), over ? 0 : SECONDS);
   const one = shown.value?.data;
   const state = one?.state;
-  const isStored = state === "done" && (one?.stored ?? 0) >= (one?.accepted ?? 0);
+  const isStored = state === "done" && (one?.check?.kind === "totals" || (one?.stored ?? 0) >= (one?.accepted ?? 0));
   useEffect(() => {
     setOver(isStored || state === "failed" || state === "undone");
     if (state) changed();
@@ -103,7 +103,7 @@ export function UploadedImport({ id, changed, close }: { id: string; changed: ()
     checking: t.checking,
     checked: t.checked,
     importing: t.importing(formatNumber(accepted), formatNumber(rejected)),
-    done: isStored ? t.done(accepted, formatNumber(accepted)) : t.storing(formatNumber(stored), formatNumber(accepted)),
+    done: isStored ? (check?.kind === "totals" ? t.doneTotals(formatNumber(stored)) : t.done(accepted, formatNumber(accepted))) : t.storing(formatNumber(stored), formatNumber(accepted)),
   };
   return (
     <Card title={t.of(one.name)} className="commands">
@@ -115,7 +115,7 @@ export function UploadedImport({ id, changed, close }: { id: string; changed: ()
       {error && <p class="error" role="alert">{error}</p>}
       <p class="actions">
         {now === "checked" && check && (
-          <button type="button" class="button primary" onClick={() => void act("/start", "POST")}>{t.start(formatNumber(check.accepted))}</button>
+          <button type="button" class="button primary" onClick={() => void act("/start", "POST")}>{check.kind === "totals" ? t.startTotals : t.start(formatNumber(check.accepted))}</button>
         )}
         {now === "done" && check && <FirstDay check={check} />}
         {isUnderWay(one) && <button type="button" class="button" onClick={() => void act("", "DELETE")}>{t.discard}</button>}
@@ -133,14 +133,17 @@ function FirstDay({ check }: { check: Check }) {
 
 function CheckResult({ check, isOver }: { check: Check; isOver: boolean }) {
   const days = Object.entries(check.days);
+  const isTotals = check.kind === "totals";
+  const [byDay, byMonth] = isTotals ? [t.rowsByDay, t.rowsByMonth] : [t.byDay, t.byMonth];
   return (
     <>
+      {isTotals && <p>{t.totals}</p>}
       {check.importedAs && <p class="notice">{t.importedBefore(check.importedAs)}</p>}
       <Facts facts={[
         [t.product, check.product],
         [t.recognizedBy, check.recognizedBy.join(", ")],
         [t.note, check.note],
-        [t.events, formatNumber(check.accepted)],
+        [isTotals ? t.lines : t.events, formatNumber(check.accepted)],
         [t.rejected, formatNumber(check.rejected)],
         [t.days, `${check.firstDay} – ${check.lastDay}`],
         [t.ignored, check.ignoredColumns.join(", ")],
@@ -150,8 +153,8 @@ function CheckResult({ check, isOver }: { check: Check; isOver: boolean }) {
       <Counts label={t.unreadable} of={t.field} counts={check.factsLeftOut} />
       {!isOver && (
         <>
-          <Counts label={t.names} of={t.name} counts={check.names} />
-          <Counts label={days.every(([day]) => isDay(day)) ? t.byDay : t.byMonth} of={t.day} counts={check.days} />
+          <Counts label={isTotals ? t.dimensions : t.names} of={isTotals ? t.dimension : t.name} counts={check.names} />
+          <Counts label={days.every(([day]) => isDay(day)) ? byDay : byMonth} of={t.day} counts={check.days} />
           {Object.keys(check.columns).length > 0 && (
             <Titled label={t.columns}>
               <DataTable label={t.columns} rows={Object.entries(check.columns)} columns={[
@@ -160,7 +163,7 @@ function CheckResult({ check, isOver }: { check: Check; isOver: boolean }) {
               ]} />
             </Titled>
           )}
-          <Rows rows={check.rows} />
+          <Rows label={isTotals ? t.firstRows : t.rows} rows={check.rows} />
         </>
       )}
     </>
@@ -184,13 +187,13 @@ function Counts({ label, of, counts }: { label: string; of: string; counts: Reco
   );
 }
 
-/** The first events as they will be: a column for each field that one of them has. */
-function Rows({ rows }: { rows: Check["rows"] }) {
+/** The first events or totals as they will be: a column for each field that one of them has. */
+function Rows({ label, rows }: { label: string; rows: Check["rows"] }) {
   const fields = [...new Set(rows.flatMap((row) => Object.keys(row)))];
   if (!fields.length) return null;
   return (
-    <Titled label={t.rows}>
-      <DataTable label={t.rows} rows={rows} className="many all" columns={fields.map((field) => ({
+    <Titled label={label}>
+      <DataTable label={label} rows={rows} className="many all" columns={fields.map((field) => ({
         key: field, label: field, render: (row: Record<string, unknown>) => cell(row[field]),
       }))} />
     </Titled>

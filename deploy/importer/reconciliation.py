@@ -10,7 +10,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from deploy.importer.totals.totals_file import Totals
+from deploy.importer.totals_file import Totals
 
 Counts = Mapping[str, Mapping[str, int | None]]
 """Counts by name, by value."""
