@@ -382,7 +382,7 @@ export const texts = {
     ofVisit: (column: string) => `${column} (of the visit)`, ofEvent: (column: string) => `${column} (of the event)`, yes: "Yes", no: "No",
     tables: {
       events: "Events", vitals: "Web vitals", errors: "Errors", clicks: "Clicks of short links", engagement: "Engagement",
-      identities: "Profiles", sessions: "Visits", outbound: "Outbound clicks",
+      identities: "Profiles", sessions: "Visits", outbound: "Outbound clicks", imported_totals: "Imported totals",
     } as Record<string, string>,
     aggregates: {
       count: "Count", uniq: "Different values", sum: "Sum", avg: "Mean", min: "Smallest", max: "Largest", median: "Median",

@@ -11,7 +11,7 @@ import { tableText } from "./erasures";
 
 const t = texts.setup.keep;
 const ALL = "all";
-const TABLES = ["events", "vitals", "errors", "engagement", "identities"];
+const TABLES = ["events", "vitals", "errors", "engagement", "identities", "imported_totals"];
 type Days = Record<string, number>;
 
 export function KeepDays({ path, keepDays, inherited, keptFrom, websiteId, mayChange, done }: {
