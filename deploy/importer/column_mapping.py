@@ -41,6 +41,10 @@ FACT_WORDS = frozenset(
 """Words before them in columns of facts: `device_type`."""
 NAME_WORDS = frozenset(("event", "goal", "activity", "verb", "operation", "conversion", "method"))
 """Words of columns that may have names of events."""
+RECORD_WORDS = frozenset(
+    ("record", "metric", "measurement", "level", "severity", "logger", "message", "heartbeat")
+)
+"""Words of columns of other records than page views: logs, measurements, mixed exports."""
 OTHER_LAST_WORDS = frozenset(
     (
         *("id", "time", "timestamp", "ts", "date", "at", "data", "properties", "params", "url"),
@@ -49,6 +53,20 @@ OTHER_LAST_WORDS = frozenset(
 )
 """Last words of columns that have no names, although they are about events: `event_date`."""
 NO_NAMES = frozenset(("0", "1", "true", "false", "yes", "no"))
+OTHER_RECORDS = frozenset(
+    (
+        *("heartbeat", "ping", "web_vital", "web_vitals", "performance", "timing", "identify"),
+        *("session_start", "session_end", "exception", "log", "trace", "span"),
+    )
+)
+"""Texts by which a line, under whatever column, says that it is no page view."""
+OWN_EVENTS = frozenset(
+    (
+        *("identify", "alias", "group", "reset", "heartbeat", "web_vital", "web_vitals"),
+        *("session_start", "session_end", "first_visit", "first_open", "user_engagement"),
+    )
+)
+"""Names that libraries of products send by themselves; so are those with a `$` before them."""
 PAGE_VIEW_WORDS = frozenset(("pageview", "page_view", "page", "screen_view"))
 EVENT_WORDS = frozenset(("event", "track", "custom", "custom_event", "customevent"))
 """Kinds of lines that are what they become: the first without a name, the others with one."""
@@ -67,6 +85,10 @@ NESTED_NAME_MESSAGE = (
 UNREAD_NAME_MESSAGE = (
     "the column '{}' (here '{}') is not read, and the line would become a page view. If it has the "
     "names of events, use --map {}=name; else remove the column"
+)
+OWN_EVENT_MESSAGE = (
+    "'{}' is sent by the libraries of a product, and is no event of a visitor; if it is one, give "
+    "it another name in the file, or use --map COLUMN=name with another column that has the names"
 )
 NEITHER_NAME_NOR_PAGE = (
     "the line has neither the name of an event nor a page, and would become a page view of no "
@@ -95,6 +117,8 @@ class ColumnPlan(Struct, frozen=True):
     """Ignored columns that say what each line is."""
     names: Sequence[str] = ()
     """Ignored columns that may have names of events."""
+    unknown: Sequence[str] = ()
+    """Ignored columns, except of our own export."""
 
 
 class ColumnMapper:
@@ -128,7 +152,7 @@ class ColumnMapper:
         plan = self._plan(tuple(fields))
         if not is_known_format:
             refuse_kind(plan, fields)
-            refuse_nameless(plan, fields)
+            refuse_no_event(plan, fields)
         event: dict[str, Any] = {}
         for column, field in plan.columns.items():
             try:
@@ -211,25 +235,27 @@ def plan_columns(columns: Sequence[str], overrides: Mapping[str, str]) -> Column
         ignored,
         [column for column in unknown if _has_kinds(column)],
         [column for column in unknown if _may_have_names(column)],
+        unknown,
     )
 
 
-def _words(column: str) -> list[str]:
+def column_words(column: str) -> list[str]:
     """`eventType` and `Event type` → `event`, `type`."""
     return normalize_column(CAPITAL.sub("_", column)).split("_")
 
 
 def _has_kinds(column: str) -> bool:
     """Whether the column has kinds of lines, by its name."""
-    *before, last = _words(column)
+    *before, last = column_words(column)
     is_fact = not FACT_WORDS.isdisjoint(before)
     return normalize_column(column) in KIND_COLUMNS or (last in KIND_WORDS and not is_fact)
 
 
 def _may_have_names(column: str) -> bool:
     """Whether the column may have names of events, by its name."""
-    words = _words(column)
-    return not NAME_WORDS.isdisjoint(words) and words[-1] not in OTHER_LAST_WORDS
+    words = column_words(column)
+    is_record = not RECORD_WORDS.isdisjoint(words) and FACT_WORDS.isdisjoint(words)
+    return (is_record or not NAME_WORDS.isdisjoint(words)) and words[-1] not in OTHER_LAST_WORDS
 
 
 def normalize_column(column: str) -> str:
@@ -256,6 +282,10 @@ def refuse_kind(plan: ColumnPlan, fields: Mapping[str, Any]) -> None:
         text = _cell_text(fields[column])
         if text and normalize_column(text) not in (*PAGE_VIEW_WORDS, *NO_NAMES, "get"):
             raise InvalidLine(UNREAD_NAME_MESSAGE.format(column, text[:60], column))
+    for column in plan.unknown if name is None else ():
+        text = parse_text(fields[column])
+        if text and normalize_column(text) in OTHER_RECORDS:
+            raise InvalidLine(KIND_MESSAGE.format(column, text, column))
 
 
 def _cell_text(cell: Any) -> str | None:
@@ -263,17 +293,30 @@ def _cell_text(cell: Any) -> str | None:
     return str(cell) if isinstance(cell, dict | list) and cell else parse_text(cell)
 
 
-def refuse_nameless(plan: ColumnPlan, fields: Mapping[str, Any]) -> None:
-    """InvalidLine without a name, a page and a kind: it would become a page view of no page."""
+def refuse_no_event(plan: ColumnPlan, fields: Mapping[str, Any]) -> None:
+    """InvalidLine for an event of a library, and without a name, a page and a kind.
+
+    The latter would become a page view of no page.
+    """
+    for column, field in plan.columns.items():
+        name = parse_text(fields[column]) if field.name == "name" else None
+        if name and not plan.is_own_export and is_own_event(name):
+            raise InvalidLine(OWN_EVENT_MESSAGE.format(name[:60]))
     read = (column for column, field in plan.columns.items() if field.name in ("name", "path"))
     if not any(parse_text(fields[column]) for column in (*read, *plan.kinds)):
         raise InvalidLine(NEITHER_NAME_NOR_PAGE)
 
 
+def is_own_event(name: str) -> bool:
+    """Whether the library of a product sends an event of this name by itself."""
+    is_view = normalize_column(name) in (*PAGE_VIEW_WORDS, "pageleave")
+    return (name.startswith("$") and not is_view) or normalize_column(name) in OWN_EVENTS
+
+
 def _complete_event(event: dict[str, Any], ours: bool) -> dict[str, Any]:
     """Combine host, path and query of products that export them separately."""
     name = event.setdefault("name", PAGE_VIEW)
-    if not ours and "_".join(_words(name)) in ("page_view", "pageview"):
+    if not ours and "_".join(column_words(name)) in ("page_view", "pageview"):
         event["name"] = PAGE_VIEW
     host, query = event.pop("host", None), event.pop("query", None)
     if page := _page_url(host, event.get("path"), query, ours):

@@ -137,6 +137,7 @@ def read_totals(file: SourceFile) -> Totals | None:
         )
     for name, lines in samples.items():
         _refuse_other_splits(name, lines, report)
+    file.left_out += [member.name for member in file.members if member.name not in samples]
     reader = _Reader()
     for member in file.members:
         if member.name in samples:
@@ -159,7 +160,7 @@ def _report_of_lines(lines: Sequence[FileLine]) -> TotalsFormat | None:
 def report_of(fields: Columns) -> TotalsFormat | None:
     """The report that has lines with these columns."""
     names = frozenset(map(normalize_column, fields))
-    if not names.isdisjoint(IDENTIFYING_COLUMNS - {"event_name"}):
+    if not names.isdisjoint(IDENTIFYING_COLUMNS | {"event"}):
         return None
     return next((report for report in FORMATS if report.matches(names)), None)
 

@@ -9,7 +9,7 @@ from deploy.importer.csv_rows import InvalidFile
 from deploy.importer.file_check import check_file
 from deploy.importer.formats.cell_values import InvalidLine
 from deploy.importer.source_file import SourceFile
-from tests.deploy.importer.builders import a_file
+from tests.deploy.importer.builders import a_file, imported
 
 
 @pytest.mark.parametrize(
@@ -109,6 +109,21 @@ def test_a_column_of_kinds_that_is_not_read_is_refused(
         ),
         ('{"ts": 1, "url": "/", "type": ["error"]}', "the column 'type' says what each line is"),
         ("timestamp,browser\n1,Firefox\n", "neither the name of an event nor a page"),
+        (
+            '{"timestamp": 1, "path": "/a", "level": "error", "message": "x"}',
+            "'level' .here 'error'. is not read, and the line would become a page view. .* --map",
+        ),
+        ('{"timestamp": 1, "path": "/a", "metric": "LCP", "value": 3}', "'metric' .here 'LCP'"),
+        (
+            "timestamp,path,record\n1,/a,pageview\n2,/a,heartbeat\n3,/a,web_vital\n",
+            "line 3: the column 'record' .here 'heartbeat'",
+        ),
+        ("timestamp,path,what\n1,/a,Web Vitals\n", "'what' says what each line is"),
+        (
+            "timestamp,path,what\n1,/a,pageview\n2,/a,tap\n",
+            "'what' says what each line is .here 'tap'.*--map what=name",
+        ),
+        ("timestamp,event,path\n1,identify,/a\n", "no line .* 'identify' is sent by the libraries"),
     ],
 )
 def test_lines_that_would_become_page_views_without_being_any_are_refused(
@@ -143,3 +158,18 @@ def test_a_line_of_another_kind_after_the_checked_ones_is_no_event() -> None:
     assert mapper.event({"ts": "1", "type": "page"})["name"] == "pageview"
     with pytest.raises(InvalidLine, match="here 'identify'"):
         mapper.event({"ts": "2", "type": "identify"})
+
+
+def test_events_that_libraries_send_by_themselves_are_lines_that_are_no_events(
+    tmp_path: Path,
+) -> None:
+    names = ("$pageview", "identify", "$web_vitals", "session_start", "signup")
+    text = "timestamp,event,path\n" + "".join(f"2026-11-01T10:07:00Z,{n},/a\n" for n in names)
+
+    events = imported(tmp_path, text)
+
+    assert [event.get("name") for event in events] == ["pageview", None, None, None, "signup"]
+    assert [event["invalid"].partition(",")[0] for event in events[1:4]] == [
+        f"'{name}' is sent by the libraries of a product"
+        for name in ("identify", "$web_vitals", "session_start")
+    ]

@@ -22,10 +22,17 @@ PLAUSIBLE = "date,visitors,pageviews,bounces,visits,visit_duration\n2026-11-01,1
         ("date,nb_uniq_visitors,nb_visits\n2026-11-01,7,10\n", "Matomo"),
         ("Date,Event name,Event count,Total users\n20261101,page_view,9,4\n", "BigQuery"),
         ("date,url,Page views\n2026-11-01,/,30\n", "Page views"),
+        ("event_name,date,count\nsignup,2026-11-01,42\nlogin,2026-11-01,7\n", "count"),
+        ("event_name,date,event_count\nsignup,2026-11-01,42\n", "event_count"),
+        ('Event,Date,"Total"\nsignup,20261101,"1,042"\n', "Total"),
+        ("path,timestamp,n\n/,2026-11-01 10:00:00+05:30,3\n", "n"),
+        ('{"date": "2026-11-01", "path": "/", "count": 500}\n', "count"),
+        ("date,url,COUNT(*)\n2026-11-01,/,3\n", "COUNT"),
     ],
     ids=[
         *("plausible", "plausible pages", "plausible events", "plausible goals"),
         *("google analytics report", "matomo", "google analytics", "unknown product"),
+        *("events by day", "event count", "spreadsheet", "by hour", "json lines", "sql"),
     ],
 )
 def test_totals_are_refused_by_name(tmp_path: Path, text: str, named: str) -> None:
@@ -39,8 +46,14 @@ def test_totals_are_refused_by_name(tmp_path: Path, text: str, named: str) -> No
         ("timestamp,event,distinct_id,visits\n2026-11-01T10:00:00Z,signup,u1,3\n", {}),
         ("time,url,page_count\n2026-11-01T10:00:00Z,/,3\n", {}),
         ("time,views\n2026-11-01T10:00:00Z,/a\n", {"views": "path"}),
+        ("time,event,total\n2026-11-01T10:00:00Z,buy,3\n2026-11-01T10:07:00Z,buy,4\n", {}),
+        ("date,event,total\n2026-11-01,buy,49.90\n2026-11-01,buy,5\n", {}),
+        ("date,event,count,visitor_id\n2026-11-01,buy,3,v1\n", {}),
     ],
-    ids=["a fact of the visitor", "a field of events", "mapped by hand"],
+    ids=[
+        *("a fact of the visitor", "a field of events", "mapped by hand"),
+        *("a time of day", "an amount", "of a visitor"),
+    ],
 )
 def test_events_are_not_refused(tmp_path: Path, text: str, overrides: dict[str, str]) -> None:
     check_file(a_file(tmp_path, text), ColumnMapper(overrides))
