@@ -1,6 +1,6 @@
 """Runs one import (or a dry run) with progress and resume hints."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -131,6 +131,8 @@ def import_summary(
         summary["columns"] = mapper.mapped
     if at.rejected:
         summary["rejects"] = str(opened.rejects)
+    if opened.left_out:
+        summary["filesLeftOut"] = first_files(opened.left_out)
     if mapper.ignored:
         summary["ignoredColumns"] = sorted(mapper.ignored)
     if mapper.skipped_values:
@@ -148,8 +150,7 @@ def show_preview(opened: SourceFile, found: "Preview", is_json: bool) -> None:
         click.echo(f"  recognized by {', '.join(found.recognized_by)}")
     if found.note:
         click.echo(f"  note: {found.note}")
-    if found.files_left_out:
-        click.echo(f"  files without events: {', '.join(found.files_left_out)}")
+    show_files_left_out(found.files_left_out)
     for column, field in found.columns.items():
         click.echo(f"  {column} is read as {field}")
     if found.ignored_columns:
@@ -166,6 +167,18 @@ def show_preview(opened: SourceFile, found: "Preview", is_json: bool) -> None:
     for row in found.rows:
         click.echo(f"  {msgspec.json.encode(row).decode()}")
     return None
+
+
+def first_files(names: Sequence[str]) -> list[str]:
+    """The first names, and how many others there are."""
+    others = [f"and {len(names) - SHOWN_COUNTS:,} more"] if len(names) > SHOWN_COUNTS else []
+    return [*names[:SHOWN_COUNTS], *others]
+
+
+def show_files_left_out(names: Sequence[str]) -> None:
+    """Print which files of a container are not read or have nothing to import."""
+    if names:
+        click.echo(f"  {len(names):,} files not read or empty: {', '.join(first_files(names))}")
 
 
 def show_counts(title: str, counts: Mapping[str, int]) -> None:

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from deploy.cli.context import CliContext, print_record
+from deploy.cli.import_file import first_files
 from deploy.importer.import_records import begin_or_resume
 from deploy.importer.rejects_file import RejectsFile
 from deploy.importer.source_file import SourceFile
@@ -45,6 +46,8 @@ def _counts(opened: SourceFile, totals: "Totals") -> dict[str, Any]:
     counts: dict[str, Any] = {"accepted": totals.lines, "rejected": len(totals.rejects)}
     if totals.rejects:
         counts["rejects"] = str(opened.rejects)
+    if opened.left_out:
+        counts["filesLeftOut"] = first_files(opened.left_out)
     if totals.left_out:
         counts["valuesLeftOut"] = dict(totals.left_out)
     return counts

@@ -5,7 +5,9 @@ A packed file that unpacks to more than its size lets expect is refused while it
 
 import gzip
 import io
+import stat
 import zipfile
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -38,12 +40,14 @@ class Member(Struct, frozen=True):
     path: Path
     size: int
     """Packed bytes."""
-    entry: str = ""
-    """Its name in a zip file; empty for a file by itself."""
+    position: int | None = None
+    """Its place in a zip file, where names may repeat; None for a file by itself."""
+    is_skipped: bool = False
+    """Whether it is not read: hidden, a link, outside of the container, or rejected lines."""
 
     @property
     def is_zipped(self) -> bool:
-        return bool(self.entry)
+        return self.position is not None
 
 
 def members_of(path: Path, name: str = "") -> Sequence[Member]:
@@ -57,18 +61,23 @@ def members_of(path: Path, name: str = "") -> Sequence[Member]:
         members = [
             member
             for file in paths
-            if not _is_beside(file.relative_to(path).parts)
-            for member in _named(members_of(file), str(file.relative_to(path).parent))
+            for member in _named(_in_folder(file, path), str(file.relative_to(path).parent))
         ]
     elif _start(path) == ZIP_MAGIC:
         members = _zipped(path, name)
     else:
         return [Member(name, path, path.stat().st_size)]
-    if not members:
+    if all(member.is_skipped for member in members):
         raise InvalidFile(f"{name} contains no files")
     if len(members) > MAX_MEMBERS:
         raise InvalidFile(f"{name} contains more than {MAX_MEMBERS:,} files")
     return members
+
+
+def _in_folder(file: Path, folder: Path) -> Sequence[Member]:
+    if _is_beside(file.relative_to(folder).parts):
+        return [Member(file.name, file, 0, is_skipped=True)]
+    return members_of(file)
 
 
 def _named(members: Sequence[Member], folder: str) -> Sequence[Member]:
@@ -85,7 +94,7 @@ def _named(members: Sequence[Member], folder: str) -> Sequence[Member]:
 def _zipped(path: Path, name: str) -> list[Member]:
     try:
         with zipfile.ZipFile(path) as archive:
-            entries = sorted(archive.infolist(), key=lambda entry: entry.filename)
+            entries = archive.infolist()
     except zipfile.BadZipFile as error:
         raise InvalidFile(f"{name} cannot be read as a zip file: {error}") from None
     files = [entry for entry in entries if not entry.is_dir()]
@@ -93,11 +102,31 @@ def _zipped(path: Path, name: str) -> list[Member]:
         raise InvalidFile(f"{name} is an Excel workbook; save its table as CSV")
     if any(entry.flag_bits & 1 for entry in files):
         raise InvalidFile(f"{name} is encrypted; unpack it, and import its folder")
-    return [
-        Member(entry.filename, path, entry.compress_size, entry.filename)
-        for entry in files
-        if not _is_beside(Path(entry.filename).parts)
+    members = [
+        Member(
+            entry.filename,
+            path,
+            entry.compress_size,
+            position,
+            stat.S_ISLNK(entry.external_attr >> 16) or _is_beside(Path(entry.filename).parts),
+        )
+        for position, entry in enumerate(entries)
+        if not entry.is_dir()
     ]
+    return _numbered(sorted(members, key=lambda member: member.name))
+
+
+def _numbered(members: Sequence[Member]) -> list[Member]:
+    """With a number after a name that a file before has."""
+    numbered: dict[str, Member] = {}
+    repeated = Counter[str]()
+    for member in members:
+        name = member.name
+        while name in numbered:
+            repeated[member.name] += 1
+            name = f"{member.name} ({repeated[member.name] + 1})"
+        numbered[name] = replace(member, name=name)
+    return list(numbered.values())
 
 
 def _is_beside(parts: Sequence[str]) -> bool:
@@ -115,9 +144,10 @@ def _start(path: Path) -> bytes:
 def opened(member: Member) -> Iterator[tuple[IO[bytes], IO[bytes]]]:
     """The unpacked bytes of a member, and the file below them, whose position is the progress."""
     with ExitStack() as stack:
-        if member.is_zipped:
+        if member.position is not None:
             archive = stack.enter_context(zipfile.ZipFile(member.path))
-            raw: Any = stack.enter_context(archive.open(member.entry))
+            entry = archive.infolist()[member.position]
+            raw: Any = stack.enter_context(archive.open(entry))
         else:
             raw = stack.enter_context(member.path.open("rb"))
         start = raw.peek(4)[:4]

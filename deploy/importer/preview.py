@@ -112,7 +112,7 @@ def preview_totals(file: SourceFile, totals: "Totals") -> Preview:
         totals.columns,
         totals.report.note,
         len(file.members),
-        (),
+        file.left_out,
         totals.lines,
         len(totals.rejects),
         dict(sorted(Counter(row["dimension"] or WHOLE for row in rows).items())),

@@ -36,11 +36,16 @@ class SourceFile:
         self.rejects = rejects or path.with_name(f"{path.name}.rejects.ndjson")
         if not path.is_file() and not path.is_dir():
             raise InvalidFile(f"{path} is no file that can be read again; save what it gives")
-        members = members_of(path, self.name)
+        found = members_of(path, self.name)
+        members = [member for member in found if not member.is_skipped]
         is_umami = any(is_event_data(member.name) for member in members) and len(members) > 1
         self._event_data = [member for member in members if is_umami and is_event_data(member.name)]
-        self.left_out = [member.name for member in members if is_umami and is_left_out(member.name)]
-        """Files of a container that have no events."""
+        self.left_out = [
+            member.name
+            for member in found
+            if member.is_skipped or (is_umami and is_left_out(member.name))
+        ]
+        """Files of a container that have no events, or are not read."""
         self.members = [
             member
             for member in members
@@ -110,7 +115,8 @@ def _fingerprint(path: Path) -> str:
     """Identifies the same file or folder again: a hash of sizes, first and last bytes."""
     if path.is_dir():
         digest = hashlib.sha256()
-        for name in dict.fromkeys(member.path for member in members_of(path)):
+        members = (member for member in members_of(path) if not member.is_skipped)
+        for name in dict.fromkeys(member.path for member in members):
             digest.update(f"{name.relative_to(path)}\0{_fingerprint(name)}\0".encode())
         return digest.hexdigest()
     size = path.stat().st_size

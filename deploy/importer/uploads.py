@@ -286,9 +286,12 @@ class Uploads:
 def check_result(found: Preview) -> dict[str, Any]:
     """What the record keeps of the result of a check: all of it may be of any size."""
     result: dict[str, Any] = msgspec.to_builtins(found)
+    left_out = found.files_left_out
+    others = len(left_out) - MAX_LEFT_OUT
+    more = f"and {others:,} more"
     return {
         **result,
-        "filesLeftOut": result["filesLeftOut"][:MAX_LEFT_OUT],
+        "filesLeftOut": [*map(_cut, left_out[:MAX_LEFT_OUT]), *([more] if others > 0 else [])],
         "names": _first(found.names, MAX_NAMES),
         "days": found.days if len(found.days) <= MAX_DAYS else _by_month(found.days),
         "firstDay": min(found.days),

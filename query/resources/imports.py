@@ -61,7 +61,8 @@ class ImportCheck(Struct, rename="camel"):
     note: Annotated[str, Meta(description="what to know about this export; may be empty")]
     files: int
     files_left_out: Annotated[
-        Sequence[str], Meta(description="files of a zip file that have no events")
+        Sequence[str],
+        Meta(description="files of a zip file that are not read or empty: 20, and how many more"),
     ]
     accepted: int
     rejected: int

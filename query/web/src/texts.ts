@@ -451,7 +451,7 @@ export const texts = {
       open: "Open", openOne: (name: string) => `Open the import of ${isolate(name)}`,
       importedBefore: (id: string) => `The same file was imported before (${id}): a second import counts its events twice.`,
       product: "Product", recognizedBy: "Recognized by", note: "Note", events: "Events", rejected: "Lines that are no events or invalid",
-      days: "Days", ignored: "Columns that are not read", leftOut: "Files without events", reasons: "Reasons of rejected lines", reason: "Reason",
+      days: "Days", ignored: "Columns that are not read", leftOut: "Files that are not read or empty", reasons: "Reasons of rejected lines", reason: "Reason",
       unreadable: "Values that cannot be read and are left out", names: "Events by name", name: "Name", byDay: "Events by day", byMonth: "Events by month",
       totals: "These are daily totals, not single events: they are shown beside the website's own numbers, marked as imported, and never added to them.",
       doneTotals: (rows: string) => `Rows of totals that are stored: ${rows}.`, startTotals: "Import the totals", lines: "Lines with totals",

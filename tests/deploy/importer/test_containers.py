@@ -14,6 +14,7 @@ from deploy.importer.column_mapping import ColumnMapper, InvalidMapping
 from deploy.importer.csv_rows import InvalidFile
 from deploy.importer.file_check import check_file
 from deploy.importer.file_sources import download
+from deploy.importer.preview import preview
 from deploy.importer.source_file import SourceFile
 
 
@@ -85,6 +86,47 @@ def test_zip_files_that_have_no_files_to_read_are_refused(
     )
     with pytest.raises(InvalidFile, match="is encrypted"):
         SourceFile(encrypted)
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_files_of_a_zip_with_one_name_are_each_read_once(tmp_path: Path) -> None:
+    path = tmp_path / "export.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, text in (
+            ("a.csv", "ts,name\n1,first\n"),
+            ("a.csv (2)", "ts,name\n2,other\n"),
+            ("a.csv", '{"ts": 3, "name": "second"}\n'),
+        ):
+            archive.writestr(name, text)
+
+    file = SourceFile(path)
+
+    assert [member.name for member in file.members] == ["a.csv", "a.csv (2)", "a.csv (2) (2)"]
+    assert [line.fields["name"] for line in file.lines()] == ["first", "second", "other"]
+
+
+def test_files_of_a_container_that_are_not_read_or_empty_are_named(tmp_path: Path) -> None:
+    path, link = tmp_path / "export.zip", zipfile.ZipInfo("link.csv")
+    link.external_attr = 0o120777 << 16
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr(link, "a.csv")
+        for name in ("../up.csv", ".hidden.csv", "a.rejects.ndjson", "a.csv"):
+            archive.writestr(name, "ts,name\n1,a\n")
+        archive.writestr("readme.txt", "made by hand\n")
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    (folder / "a.csv").write_text("ts,name\n1,a\n")
+    (folder / ".b.csv").write_text("ts,name\n1,b\n")
+    file, unpacked = SourceFile(path), SourceFile(folder)
+
+    for one in (file, unpacked):
+        check_file(one, ColumnMapper({}))
+        assert [line.fields["name"] for line in one.lines()] == ["a"]
+
+    assert unpacked.left_out == [".b.csv"]
+    assert preview(file, ColumnMapper({})).files_left_out == [
+        *("../up.csv", ".hidden.csv", "a.rejects.ndjson", "link.csv", "readme.txt"),
+    ]
 
 
 def test_every_file_of_a_container_is_checked(tmp_path: Path) -> None:
