@@ -82,13 +82,27 @@ def error_recorder(dependencies: Dependencies, paths: Collection[str]) -> OnErro
     start_at_zero(REJECTED_ITEMS, paths)
 
     def record_error(scope: Scope, error: ApiError) -> None:
-        subject_id = _named_subject_id(scope, dependencies) if scope["path"] in paths else None
+        subject_id = named_subject_id(scope, dependencies) if scope["path"] in paths else None
         if subject_id is not None:
             dependencies.publisher.recent_requests.add(
                 subject_id, _rejected_request(error, scope["path"], dependencies.clock())
             )
 
     return record_error
+
+
+def record_refusal(
+    dependencies: Dependencies, subject_id: str | None, path: str, error: ApiError, status: int
+) -> None:
+    """Record a refused request of another product's tracker, which may be answered with success.
+
+    Then its items are counted here, because no status of a response counts it.
+    """
+    if status < 400:
+        REJECTED_ITEMS.labels(path).inc(len(error.details.get("rejected", ())) or 1)
+    if subject_id is not None:
+        refused = _rejected_request(error, path, dependencies.clock())
+        dependencies.publisher.recent_requests.add(subject_id, refused)
 
 
 def record_rejects(
@@ -139,7 +153,7 @@ def _truncated(rejected: Sequence[RejectedItem]) -> tuple[RejectedItem, ...]:
     )
 
 
-def _named_subject_id(scope: Scope, dependencies: Dependencies) -> str | None:
+def named_subject_id(scope: Scope, dependencies: Dependencies) -> str | None:
     """The subject of a rejected request, by its headers and query string; None if unknown."""
     registry = dependencies.registry.snapshot
     try:

@@ -22,7 +22,7 @@ from ingest.decoding.items_by_kind import DECODERS
 from ingest.decoding.limits import MAX_BODY_BYTES, MAX_ITEMS
 from ingest.decoding.request_head import RequestHead, read_link_head
 from ingest.dependencies import CollectorEndpoint, Dependencies
-from ingest.endpoints.debug import DROPPED_BY_NAME, record_rejects
+from ingest.endpoints.debug import named_subject_id, record_refusal, record_rejects
 from ingest.endpoints.import_events import import_envelope, reject_invalid
 from ingest.endpoints.import_events import partition_key as import_partition_key
 from ingest.protocols.all_protocols import PROTOCOLS
@@ -115,13 +115,21 @@ def protocol_endpoint(protocol: Protocol, route: Route, dependencies: Dependenci
     async def endpoint(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["method"] not in route.methods:
             raise MethodNotAllowed(", ".join(route.methods))
-        scope[ERROR_REPLY_KEY] = lambda error: sendable(route.error(error, None))
+        request: TrackerRequest | None = None
+        messages: Messages | None = None
+
+        def error_reply(error: ApiError) -> tuple[int, str, bytes]:
+            reply = route.error(error, request)
+            subject_id = named_website(protocol, scope, request, messages, dependencies)
+            record_refusal(dependencies, subject_id, route.path, error, reply.status)
+            return sendable(reply)
+
+        scope[ERROR_REPLY_KEY] = error_reply
         head = without_foreign_key(read_link_head(scope))
         network, now = middleware.client_network(scope), dependencies.clock()
         sender = authenticate(replace(head, website_id=None), dependencies.registry.snapshot, now)
         ticket = await middleware.admission.admit(scope, sender.holder if sender else None, network)
         request = await read_request(protocol, scope, receive, head, now)
-        scope[ERROR_REPLY_KEY] = lambda error: sendable(route.error(error, request))
         if route.verify is not None:
             secret = dependencies.registry.snapshot.receipt_key.secret_for(protocol.product)
             if (reply := route.verify(request, secret)) is not None:
@@ -149,13 +157,38 @@ def protocol_endpoint(protocol: Protocol, route: Route, dependencies: Dependenci
             await ticket.charge(size, count, len(rejected))
             failed = await publish(encoded, dependencies)
         require_outcome(route, messages, rejected, failed)
-        record_refused(dependencies, first_sender.subject_id, route.path, messages, rejected)
+        refused = [RejectedItem(i, Malformed.code, rejected[i]) for i in sorted(rejected)]
+        record_rejects(dependencies, first_sender.subject_id, route.path, refused)
         outcome = Outcome(request, messages, rejected, failed)
         await send_body(send, *sendable(route.reply(outcome)))
         if dependencies.registry.snapshot.tees and not failed and target_import is None:
             copy_request(protocol, scope, outcome, header, dependencies)
 
     return endpoint
+
+
+def named_website(
+    protocol: Protocol,
+    scope: Scope,
+    request: TrackerRequest | None,
+    messages: Messages | None,
+    dependencies: Dependencies,
+) -> str | None:
+    """The website of a refused request, by its key or by what names it; None if unknown.
+
+    What cannot be read may still name it in the query string or by HTTP Basic.
+    """
+    names: list[str | None] = []
+    if messages is not None:
+        names += [messages.alias, *(one.alias for one in messages.messages)]
+    if request is not None:
+        names += [*request.query.values(), *(request.basic or ())]
+    registry = dependencies.registry.snapshot
+    websites = (
+        registry.aliases.get((protocol.product, name), name) for name in names if name is not None
+    )
+    found = next((website for website in websites if website in registry.websites), None)
+    return found or named_subject_id(scope, dependencies)
 
 
 def copy_request(
@@ -509,23 +542,6 @@ def require_outcome(
         index = min(rejected)
         refused = [RejectedItem(i, Malformed.code, rejected[i]) for i in sorted(rejected)]
         raise NoneAccepted(f"No message was accepted. {rejected[index]}", rejected=refused)
-
-
-def record_refused(
-    dependencies: Dependencies,
-    subject_id: str,
-    path: str,
-    messages: Messages,
-    rejected: Mapping[int, str],
-) -> None:
-    """Record refused and dropped messages for /debug."""
-    dropped = [
-        RejectedItem(i, "DROPPED", DROPPED_BY_NAME.format(reason=one.dropped))
-        for i, one in enumerate(messages.messages)
-        if one.dropped
-    ]
-    refused = [RejectedItem(i, Malformed.code, rejected[i]) for i in sorted(rejected)]
-    record_rejects(dependencies, subject_id, path, [*refused, *dropped])
 
 
 def page_endpoint(protocol: Protocol, page: Page, dependencies: Dependencies) -> ASGIApp:

@@ -44,22 +44,23 @@ SHORT_NAMES = {
 
 
 def read_event(request: TrackerRequest) -> Messages:
-    """The event, once for each of its domains."""
+    """The event, once for each of its distinct domains."""
     body = read_object(request.body, "event")
     sent = {SHORT_NAMES.get(str(name), str(name)): value for name, value in body.items()}
-    domains = (text(sent.get("domain"), 4096) or "").split(",")
+    named = (text(sent.get("domain"), 4096) or "").split(",")
+    domains = list(dict.fromkeys(domain.strip()[:255] for domain in named))
     message = read_message(sent)
     forwarded = request.headers.get(b"x-forwarded-for", b"").decode("latin-1").partition(",")[0]
     address = forwarded.strip()
     # Only who passes an address on also passes the visitor's user agent on.
     agent = request.headers.get(b"user-agent", b"").decode("latin-1")[:512] if address else ""
     return Messages(
-        domains[0].strip()[:255] or None,
+        domains[0] or None,
         [
             Message(
                 message.items,
                 invalid=message.invalid,
-                alias=domain.strip()[:255] or None,
+                alias=domain or None,
                 user_agent=agent,
                 address=address[:64],
             )

@@ -240,7 +240,7 @@ VISITOR_SOURCES = start_at_zero(
 )
 REJECTED_ITEMS = Counter(
     "tidemark_rejected_items",
-    "Invalid items of requests of which other items were accepted, by route",
+    "Invalid items of requests that were answered with success, by route",
     ("route",),
     registry=REGISTRY,
 )

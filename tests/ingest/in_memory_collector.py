@@ -149,6 +149,13 @@ class InMemoryCollector(Struct):
         websites = MappingProxyType({**snapshot.websites, website_id: website})
         self.registry.snapshot = msgspec.structs.replace(snapshot, websites=websites)
 
+    def set_allowed_origins(self, website_id: str, *origins: str) -> None:
+        """Let pages of these origins alone send for a website."""
+        snapshot = self.registry.snapshot
+        website = msgspec.structs.replace(snapshot.websites[website_id], allowed_origins=origins)
+        websites = MappingProxyType({**snapshot.websites, website_id: website})
+        self.registry.snapshot = msgspec.structs.replace(snapshot, websites=websites)
+
     def set_limits(self, organization_id: str, **limits: int) -> None:
         """Give an organization limits of its own."""
         snapshot = self.registry.snapshot

@@ -10,6 +10,7 @@ from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsSer
 
 from ingest.protocols.amplitude import error
 from schemas.errors import RateLimitExceeded
+from schemas.telemetry.instruments import REJECTED_ITEMS
 from tests.ingest.in_memory_collector import NOW, InMemoryCollector
 
 Sent = list[tuple[str, dict[str, Any]]]
@@ -125,6 +126,85 @@ def test_google_analytics_says_what_is_wrong_on_request_only(collector: InMemory
     assert (usual, debug[0]) == ((204, ""), 200)
     [message] = json.loads(debug[1])["validationMessages"]
     assert "'name' of an event is required" in message["description"]
+
+
+EVENT = {"name": "a", "params": {}}
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "code", "message", "items"),
+    [
+        (
+            "/mp/collect?measurement_id=x",
+            b"not json",
+            "VALIDATION_ERROR",
+            "The body must be JSON",
+            1,
+        ),
+        (
+            "/mp/collect?measurement_id=x",
+            b'{"client_id": "1.2", "events": [{"name": "a", "params": {"value": NaN}}]}',
+            *("VALIDATION_ERROR", "The body must be JSON", 1),
+        ),
+        (
+            "/mp/collect?measurement_id=x",
+            {"client_id": "1.2", "events": [EVENT] * 26},
+            *("VALIDATION_ERROR", "'events' must be an array of 1 to 25 events", 1),
+        ),
+        (
+            "/mp/collect?measurement_id=x",
+            {"client_id": "1.2", "events": [{"params": {}}] * 2},
+            *("VALIDATION_ERROR", "'name' of an event is required", 2),
+        ),
+        ("/g/collect?tid=x", b"cid=1", "VALIDATION_ERROR", "'name' of an event is required", 1),
+    ],
+    ids=["not JSON", "NaN", "too many events", "invalid events", "an invalid hit"],
+)
+def test_google_analytics_refusals_are_named_and_counted_although_the_reply_is_a_success(
+    collector: InMemoryCollector, path: str, body: object, code: str, message: str, items: int
+) -> None:
+    route = path.partition("?")[0]
+    before = rejected_items(route)
+
+    assert post(collector, "ga4", path, body) == (204, "")
+
+    [request] = collector.recent.latest("shop")
+    named = [(one.code, one.message[: len(message)], one.count) for one in request.rejections()]
+    assert named == [(code, message, 1)] * items
+    assert rejected_items(route) - before == items
+
+
+def test_an_origin_that_google_analytics_may_not_be_used_on_is_named(
+    collector: InMemoryCollector,
+) -> None:
+    collector.add_alias("ga4", "x")
+    collector.set_allowed_origins("shop", "https://shop.example")
+    before = rejected_items("/mp/collect")
+
+    reply = collector.post(
+        "/mp/collect?measurement_id=x", GA4, headers={"origin": "https://evil.example"}
+    )
+
+    [request] = collector.recent.latest("shop")
+    assert (reply.status, request.error and request.error.code) == (204, "ACCESS_DENIED")
+    assert rejected_items("/mp/collect") - before == 1
+
+
+def rejected_items(route: str) -> float:
+    return REJECTED_ITEMS.labels(route)._value.get()  # type: ignore[no-any-return]
+
+
+def test_a_refused_request_of_a_product_with_errors_is_named_too(
+    collector: InMemoryCollector,
+) -> None:
+    before = rejected_items("/api/event")
+
+    status, _ = post(collector, "plausible", "/api/event", {"n": "a", "d": "x"})
+
+    [request] = collector.recent.latest("shop")
+    [refused] = request.rejections()
+    assert (status, refused.message) == (400, "'url' is required")
+    assert rejected_items("/api/event") == before
 
 
 def test_google_analytics_is_told_when_events_cannot_be_kept(collector: InMemoryCollector) -> None:
