@@ -7,7 +7,7 @@ from msgspec import UNSET, Struct, UnsetType
 from query.engine.snapshots import PinnedVersion
 from query.engine.topic_watermarks import TopicWatermarks
 from schemas.runtime.clock import Clock, format_instant
-from schemas.tables import Table
+from schemas.tables import IMPORTED_TOTALS, Table
 
 UNMEASURED = "A topic does not exist in Kafka, or its table cannot be read"
 
@@ -48,12 +48,18 @@ class FreshnessTracker:
         """An earlier version ends with its newest row, whatever Kafka has."""
         if pinned.is_historic:
             return pinned.version.newest_received_ms
+        if pinned.version.table is IMPORTED_TOTALS:  # committed without Kafka
+            return pinned.checked_ms
         return self._watermarks.watermark(pinned.version.table.name, pinned.checked_ms)
 
     def _stale_reason(
         self, pins: list[PinnedVersion], watermarks: list[int | None]
     ) -> str | UnsetType:
-        newest = [w for p, w in zip(pins, watermarks, strict=True) if not p.is_historic]
+        newest = [
+            watermark
+            for pinned, watermark in zip(pins, watermarks, strict=True)
+            if not pinned.is_historic and pinned.version.table is not IMPORTED_TOTALS
+        ]
         if not newest:
             return UNSET
         if reason := self._watermarks.stale_reason():

@@ -1,6 +1,5 @@
 """Warnings that imported totals of the time range are not in the numbers of a result."""
 
-from collections.abc import Mapping
 from datetime import UTC, datetime
 
 from msgspec import Struct
@@ -8,12 +7,12 @@ from msgspec import Struct
 from query.engine.engine import Row
 from query.request.query import Query
 from query.response.bodies import ResultWarning
-from query.scope.imported_days import own_days, whole_days
+from query.scope.imported_days import whole_days
 from query.scope.row_scope import Scope
 from query.standard.declaration.query_type import QueryType
 from query.standard.declaration.statement import Statement, requested_range
-from query.standard.types.imported_totals import DIMENSIONS, OF_IMPORTED_DAY, WHOLE_WEBSITE
-from schemas.tables import EVENTS, IMPORTED_TOTALS
+from query.standard.types.imported_totals import DIMENSIONS, WHOLE_WEBSITE
+from schemas.tables import IMPORTED_TOTALS
 
 BESIDE, CANNOT_ANSWER = "IMPORTED_TOTALS", "IMPORTED_TOTALS_CANNOT_ANSWER"
 
@@ -24,7 +23,6 @@ class ImportedBeside(Struct, frozen=True):
     query: Query
     query_type: QueryType
     totals: Scope
-    other_scopes: Mapping[str, Scope]
 
     @property
     def dimension(self) -> str | None:
@@ -36,17 +34,16 @@ class ImportedBeside(Struct, frozen=True):
         """A row for each product: days, the first and last one, and those with the dimension."""
         return Statement(
             values={"dimension": self.dimension or WHOLE_WEBSITE},
-            sql=f"""
+            sql="""
                 SELECT product,
                        COUNT(DISTINCT ms) AS day_count,
                        MIN(ms) AS first_ms,
                        MAX(ms) AS last_ms,
                        COUNT(*) FILTER (WHERE dimension = $dimension) AS row_count
                   FROM scoped
-                 WHERE {OF_IMPORTED_DAY}
                  GROUP BY product
                  ORDER BY product
-            """,  # noqa: S608
+            """,
         )
 
     def warning(self, row: Row) -> ResultWarning:
@@ -90,5 +87,4 @@ def imported_beside(query: Query, query_type: QueryType, scope: Scope) -> Import
     )
     if days.start_ms == days.end_ms or not totals.data_files:
         return None
-    own = own_days(totals, query.time_range, scope.pinned)
-    return ImportedBeside(query, query_type, totals, {EVENTS.name: own})
+    return ImportedBeside(query, query_type, totals)

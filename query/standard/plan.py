@@ -260,9 +260,7 @@ class BoundQuery(Struct, frozen=True):
             for row in await self.remembering.fetch(check.statement):
                 warnings += check.warnings(row)
         if (beside := imported_beside(self.query, self.query_type, self.scope)) is not None:
-            sql = await build_statement(
-                self.source.engine, beside.totals, beside.statement, beside.other_scopes
-            )
+            sql = await build_statement(self.source.engine, beside.totals, beside.statement)
             rows = await self.remembering.source.rows(sql)
             warnings += [beside.warning(row) for row in rows]
         return warnings

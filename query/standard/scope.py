@@ -9,7 +9,6 @@ from query.engine.snapshots import PinnedVersion
 from query.request.filters import Filter, FilterField, compile_each, fields_named
 from query.request.property_path import is_trait
 from query.request.query import Query
-from query.scope.imported_days import own_days
 from query.scope.profiles import PROFILE_FIELD, profile_fields
 from query.scope.scope import Scope
 from query.scope.visitor_facts import VISITOR_FACT_FIELDS
@@ -19,7 +18,7 @@ from query.sql.fragment import all_of
 from query.standard.declaration.query_type import QueryType
 from query.standard.declaration.statement import Statement
 from schemas.errors import Malformed
-from schemas.tables import EVENTS, IDENTITIES, IMPORTED_TOTALS, SESSIONS, Table
+from schemas.tables import EVENTS, IDENTITIES, SESSIONS, Table
 
 VISITOR_ID = "anonymous_id"
 """A required filter on it may be one on the profile instead."""
@@ -65,9 +64,6 @@ def scopes_of(
         events=versions.get(EVENTS.name),
     )
     scope = _with_filters(scope, query.filters)
-    if main is IMPORTED_TOTALS:
-        own = own_days(scope, time_range, versions[EVENTS.name])
-        return {main.name: scope, EVENTS.name: own}
     other_scopes = {
         table.name: _scope_of_other_table(scope, versions[table.name], query) for table in others
     }

@@ -1,7 +1,7 @@
 """Query types of imported totals: what other products counted by day, beside the website's data.
 
-A day on which the website has events of its own is never an imported one. Totals of a day may be
-added up to those of several days, but for visitors: who came on two days was counted twice.
+They are never added to it, also on days that have both. Totals of a day may be added up to those of
+several days, but for visitors: who came on two days was counted twice.
 """
 
 from typing import Annotated, Literal
@@ -106,17 +106,13 @@ class ImportedTotalsByDate(Struct, frozen=True):
     custom_events: OptionalInteger
 
 
-OF_IMPORTED_DAY = "ms NOT IN (SELECT DISTINCT bucket FROM unfiltered_events)"
-"""Whether the website has no events of its own on the day of a row."""
-
 COUNTED = Cte(
     "counted_totals",
-    f"""
+    """
     SELECT *
       FROM scoped
      WHERE dimension = $dimension
-       AND {OF_IMPORTED_DAY}
-    """,  # noqa: S608
+    """,
 )
 
 SUMS = """
@@ -174,9 +170,8 @@ def series_statement(options: SeriesOptions) -> Statement:
 IMPORTED = (
     QueryType(
         name="imported_totals",
-        description="what another product counted on days without events of the website itself, "
-        "by one dimension; `daily_visitors` is the sum of the visitors of each day; null where "
-        "its reports do not have a number",
+        description="what another product counted, by one dimension; `daily_visitors` is the sum "
+        "of the visitors of each day; null where its reports do not have a number",
         subject=SubjectKind.WEBSITE,
         table=IMPORTED_TOTALS,
         row=ImportedTotals,

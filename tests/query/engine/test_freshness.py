@@ -11,7 +11,7 @@ from query.engine.table_offsets import TableOffsets
 from query.engine.topic_watermarks import NOT_MEASURED, Measurement, TopicWatermarks
 from schemas.lake.delta_table import DataFile, TableVersion
 from schemas.runtime.settings import Settings
-from schemas.tables import CLICKS, EVENTS, VITALS, Table
+from schemas.tables import CLICKS, EVENTS, IMPORTED_TOTALS, VITALS, Table
 
 NOW = 1_796_000_000_000
 
@@ -66,6 +66,12 @@ def test_a_table_without_a_topic_has_no_watermark(tmp_path: Path) -> None:
     found = tracker(tmp_path, (NOW - 100, {"events": NOW - 200}))
 
     assert found.freshness_of([pinned(), pinned(VITALS)]) == Freshness(None, None, UNMEASURED)
+
+
+def test_imported_totals_are_as_fresh_as_the_check_of_their_log(tmp_path: Path) -> None:
+    found = tracker(tmp_path).freshness_of([pinned(IMPORTED_TOTALS, checked=NOW - 500)])
+
+    assert found == Freshness("2026-11-30T00:53:19.500Z", 0.5)
 
 
 def test_a_version_of_the_past_has_nothing_newer_than_its_newest_row(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tests.query.imported_rows import OWN, PAGES, WHOLE
-from tests.query.lake import an_event, imported
+from tests.query.lake import imported
 from tests.query.query_service import InProcessService
 
 NAMES = (
@@ -22,13 +22,15 @@ def rows_of(service: InProcessService, name: str, first: str, **options: Any) ->
     return [tuple(row.values()) for row in rows]
 
 
-def test_days_without_own_events_are_a_series(service: InProcessService) -> None:
+def test_days_are_a_series(service: InProcessService) -> None:
     service.holds(*WHOLE, *PAGES, *OWN)
 
     assert rows_of(service, "imported_totals_by_date", "date") == [
         # 6 of 12 visits; 1200 s by 12; 30 page views by 12
         ("2026-11-01", "Plausible", 10, 30, 12, 50.0, 100.0, 2.5, None),
         ("2026-11-02", "Plausible", 20, 50, 28, 50.0, None, 1.79, 4),
+        # on this day the website has an event itself
+        ("2026-11-04", "Plausible", 7, 7, 7, 100.0, 10.0, 1.0, None),
     ]
 
 
@@ -36,13 +38,13 @@ def test_a_month_has_what_its_days_add_up_to(service: InProcessService) -> None:
     service.holds(*WHOLE, *OWN)
 
     assert rows_of(service, "imported_totals_by_date", "date", period="month") == [
-        # 20 of 40; the duration is of the 12 visits of the first day; 80 by 40
-        ("2026-11-01", "Plausible", 30, 80, 40, 50.0, 100.0, 2.0, 4),
+        # 27 of 47; 1270 s by the 19 visits of two days; 87 by 47
+        ("2026-11-01", "Plausible", 37, 87, 47, 57.45, 66.84, 1.85, 4),
     ]
     weeks = rows_of(service, "imported_totals_by_date", "date", period="week")
     assert [week[:3] for week in weeks] == [
         ("2026-10-26", "Plausible", 10),  # the 1st is a Sunday
-        ("2026-11-02", "Plausible", 20),
+        ("2026-11-02", "Plausible", 27),
     ]
 
 
@@ -50,11 +52,11 @@ def test_totals_are_split_by_one_dimension(service: InProcessService) -> None:
     service.holds(*WHOLE, *PAGES, *OWN)
 
     assert rows_of(service, "imported_totals", "name", dimension="path") == [
-        ("/", "Plausible", 23, 60, None, None, None, None, None),
+        ("/", "Plausible", 30, 67, None, None, None, None, None),
         ("/pricing", "Plausible", 9, 10, None, None, None, None, None),
     ]
     assert rows_of(service, "imported_totals", "name") == [
-        ("", "Plausible", 30, 80, 40, 50.0, 100.0, 2.0, 4),
+        ("", "Plausible", 37, 87, 47, 57.45, 66.84, 1.85, 4),
     ]
     assert rows_of(service, "imported_totals", "name", dimension="city") == []
 
@@ -66,25 +68,6 @@ def test_several_imports_add_up_and_are_all_named(service: InProcessService) -> 
         # page views by visits: 30 by 12, as Fathom has no visits
         ("2026-11-01", "Fathom, Plausible", 15, 33, 12, 50.0, 100.0, 2.5, None),
     ]
-
-
-@pytest.mark.parametrize(
-    ("zone", "days"),
-    [
-        ("UTC", ["2026-11-01", "2026-11-02", "2026-11-03"]),
-        ("Europe/Berlin", ["2026-11-01", "2026-11-02", "2026-11-03"]),
-        ("America/New_York", ["2026-11-01", "2026-11-02"]),
-    ],
-)
-def test_an_own_day_is_one_of_the_zone(
-    service: InProcessService, zone: str, days: list[str]
-) -> None:
-    """An event at 01:30 UTC on the 4th is on the 3rd in New York."""
-    totals = [imported(f"2026-11-0{day}", visitors=1) for day in (1, 2, 3)]
-    service.holds(*totals, an_event(at="2026-11-04T01:30:00Z"))
-
-    rows = rows_of(service, "imported_totals_by_date", "date", timezone=zone)
-    assert [row[0] for row in rows] == days
 
 
 def test_a_day_that_is_cut_is_not_counted(service: InProcessService) -> None:
