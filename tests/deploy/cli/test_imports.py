@@ -209,6 +209,7 @@ def test_a_check_shows_what_would_be_stored_and_needs_no_website(
 
     first = shown.pop("rows")[0]
     assert shown == {
+        "kind": "events",
         "product": "Amplitude",
         "recognizedBy": ["amplitude_id", "event_time", "event_type"],
         "note": "",
