@@ -124,7 +124,7 @@ def register_alias(
     try:
         store.create(record)
     except RecordConflict:
-        registered = store.list(Alias, website_id=owner.id, product=product, name=name)
+        registered = store.list(Alias, website_id=owner.id, product=product, name=record.name)
         if not registered:
             raise
         if tee_url:

@@ -40,6 +40,7 @@ from schemas.registry.allowed_origins import validate_origins
 from schemas.registry.currencies import CURRENCIES
 from schemas.registry.link_validation import validate_text, validate_url
 from schemas.registry.saved_records import FilterList
+from schemas.registry.tracker_ids import validate_alias_name
 from schemas.registry.unseen_text import refuse_null, require_seen
 from schemas.registry.validation import validate_name
 from schemas.runtime.clock import format_instant, parse_instant_ms
@@ -149,7 +150,8 @@ def _funnel(funnel: Funnel) -> Funnel:
 @_validate.register
 def _alias(alias: Alias) -> Alias:
     tee_url = validate_url("teeUrl", alias.tee_url) if alias.tee_url else None
-    return replace(alias, name=validate_name("name", alias.name), tee_url=tee_url)
+    name = validate_alias_name(alias.product, validate_name("name", alias.name))
+    return replace(alias, name=name, tee_url=tee_url)
 
 
 @_validate.register

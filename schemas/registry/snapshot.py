@@ -19,6 +19,7 @@ from schemas.registry.saved_record_index import SavedRecordIndex
 from schemas.registry.saved_records import SAVED_RECORDS, Alias
 from schemas.registry.store import RegistryStore
 from schemas.registry.tombstones import NO_TOMBSTONES, TombstoneKey, Tombstones, tombstones_of
+from schemas.registry.tracker_ids import normal_name
 from schemas.registry.website_contracts import NO_CONTRACTS, WebsiteContracts, updated_contracts
 
 SnapshotRecordT = TypeVar("SnapshotRecordT", bound=Record)
@@ -130,6 +131,19 @@ class Snapshot(msgspec.Struct, frozen=True, weakref=True):
         if owned is not None:
             return owned.organization_id
         return subject_id if subject_id in self.organizations else None
+
+    def registered_alias(self, product: str, name: str) -> tuple[str, str] | None:
+        """The key in `aliases` and `tees` of an id that a tracker sends; None for a website id,
+        which wins over an alias of that name."""
+        keys = ((product, name), (product, normal_name(product, name)))
+        return next(
+            (key for key in keys if key in self.aliases and name not in self.websites), None
+        )
+
+    def website_of_tracker(self, product: str, name: str) -> str | None:
+        """The id of the website that a tracker names by its id or an alias."""
+        key = self.registered_alias(product, name)
+        return self.aliases[key] if key else name if name in self.websites else None
 
     def privacy_of(self, subject_id: str) -> Privacy:
         """The privacy of a website; the default for other subjects."""

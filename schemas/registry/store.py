@@ -52,6 +52,7 @@ from schemas.registry.records import (
 )
 from schemas.registry.sign_ins import RegistrySignIns
 from schemas.registry.tombstones import TombstoneKey
+from schemas.registry.tracker_ids import check_alias_name
 from schemas.registry.transaction import WriteTransaction
 from schemas.runtime.clock import now_ms
 from schemas.runtime.finding import Finding
@@ -288,6 +289,7 @@ class RegistryStore:
 
 def _insert(transaction: WriteTransaction, record: Record) -> None:
     check_deleted_id(transaction, record)
+    check_alias_name(transaction, record)
     transaction.connection.execute(sa.insert(RECORD_TABLES[type(record)]).values(to_row(record)))
     transaction.log_record(Action.CREATE, record)
     check_record_limit(transaction, record)
@@ -313,6 +315,7 @@ def _change(
     changed = sa.update(table).where(table.c.id == record_id).values(to_column_values(values))
     row = transaction.connection.execute(changed.returning(*table.c)).one()
     record = to_record(kind, row._mapping)
+    check_alias_name(transaction, record)
     transaction.log_record(Action.UPDATE, record, before)
     return record
 

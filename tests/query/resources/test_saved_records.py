@@ -148,6 +148,12 @@ def test_a_name_is_unique_on_its_website(service: InProcessService) -> None:
         assert (reply.status, reply.json["error"]) == (409, "This name is already taken")
 
 
+def test_the_id_of_a_website_is_no_alias(service: InProcessService) -> None:
+    error = refused(service, "/v1/aliases", {"product": "segment", "name": "blog"})
+
+    assert error.startswith("'name' is 'blog', which is or looks like an id or key")
+
+
 def test_a_record_of_another_website_is_not_found_under_this_one(service: InProcessService) -> None:
     goal = made(service, "/v1/goals", {"name": "Trial", "event": "trial"})
 

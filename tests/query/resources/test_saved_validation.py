@@ -9,6 +9,7 @@ from query.resources.saved_types import BODIES, convert_body, new_record
 from query.resources.saved_validation import MAX_FILTERS_BYTES
 from schemas.errors import Malformed
 from schemas.registry import (
+    Alias,
     Annotation,
     Funnel,
     Goal,
@@ -223,3 +224,35 @@ def test_a_label_and_a_text_are_seen() -> None:
         valid(Annotation, start="2026-11-05", text="\u3164")
     with pytest.raises(Malformed, match=f"'name' {unseen}"):
         valid(Goal, name="\u3164", event="e")
+
+
+OWN = "which is or looks like an id or key of Tidemark's own"
+
+
+@pytest.mark.parametrize(
+    ("name", "error"),
+    [
+        ("web_abcDEF123456", f"'name' is 'web_abcDEF123456', {OWN}"),
+        ("org_abcDEF1234", f"'name' is 'org_abcDEF1234', {OWN}"),
+        ("lnk_abcDEF123456", f"'name' is 'lnk_abcDEF123456', {OWN}"),
+        ("tm_abc_def", f"'name' is 'tm_abc_def', {OWN}"),
+        ("a\r\nb", r"'name' has the control character U\+000D; remove it"),
+        ("a\x1b[31m", r"'name' has the control character U\+001B; remove it"),
+    ],
+)
+def test_an_alias_is_no_id_of_ours(name: str, error: str) -> None:
+    with pytest.raises(Malformed, match=f"^{error}"):
+        valid(Alias, product="segment", name=name)
+
+
+@pytest.mark.parametrize(
+    ("product", "name"),
+    [("plausible", "shop.example"), ("segment", "Shop.Example."), ("snowplow", "Shop.Example.")],
+)
+def test_a_domain_of_plausible_has_one_form(product: str, name: str) -> None:
+    assert valid(Alias, product=product, name="Shop.Example.").name == name
+
+
+def test_a_domain_of_plausible_is_not_empty() -> None:
+    with pytest.raises(Malformed, match=r"^'name' is '\.'; give a domain$"):
+        valid(Alias, product="plausible", name=".")

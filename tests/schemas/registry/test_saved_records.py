@@ -54,6 +54,19 @@ def test_an_alias_is_unique_among_all_websites(store: RegistryStore) -> None:
     store.create(replace(alias, id="alias_b", website_id=second.id, product="umami"))
 
 
+def test_the_id_of_another_record_is_no_alias(store: RegistryStore) -> None:
+    owner, website, *_ = furnished(store)
+    [alias] = store.list(Alias, website_id=website.id)
+    store.create(validation.new_website(owner.id, "b.example", NOW, record_id="blog"))
+
+    for name in ("blog", owner.id):
+        with pytest.raises(Malformed, match=f"^'name' is '{name}', which is or looks like an id"):
+            store.create(replace(alias, id="alias_b", product="umami", name=name))
+        with pytest.raises(Malformed, match=r"^'name' is"):
+            store.update(Alias, alias.id, NOW, name=name)
+    assert store.list(Alias) == [alias]
+
+
 def test_records_are_deleted_with_their_website_or_organization(store: RegistryStore) -> None:
     owner, website, *_ = furnished(store)
     store.delete(Website, website.id)
