@@ -18,6 +18,7 @@ from schemas.http.validation_messages import rule_message
 MAX_BODY_BYTES = 1_048_576
 BODY_SECONDS = 15.0
 
+LONE_SURROGATE = re.compile(rb"(?<!\\)\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])")
 UNKNOWN_MEMBER = "Object contains unknown field"
 
 T = TypeVar("T")
@@ -99,7 +100,12 @@ def _not_json(body: bytes, error: Exception, at: str) -> str:
         return f"{problem}: it is empty"
     match = re.search(r"JSON is malformed: (.+) \(byte (\d+)\)", str(error))
     if match is None:
-        return f"{problem}: it ends too early" if "truncated" in str(error) else problem
+        if "truncated" not in str(error):
+            return problem
+        # Of an escaped half of a character, msgspec says the same as of an early end.
+        half = LONE_SURROGATE.search(body)
+        what = f"{half[0].decode()} is half a character" if half else "it ends too early"
+        return f"{problem}: {what}"
     before = body[: int(match[2])].decode(errors="replace")
     line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
     return f"{problem}: {match[1]} at line {line}, column {column}"

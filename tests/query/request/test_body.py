@@ -20,6 +20,7 @@ from schemas.errors import Malformed
         ),
         (b"", "The body is not valid JSON: it is empty"),
         (b'{"field": "a"', "The body is not valid JSON: it ends too early"),
+        (b'{"field": "\\ud83d"}', "The body is not valid JSON: \\ud83d is half a character"),
         (b'{"field": "\xff"}', "The body is not valid JSON: it is not UTF-8"),
         (b"[" * 5_000, "'body' must be an object, not an array"),
         (b'{"x": ' + b"[" * 5_000, "The body is not valid JSON: it is nested too deep"),
