@@ -37,6 +37,7 @@ from ingest.protocols.protocol import (
     TrackedItem,
     TrackerRequest,
     read_form,
+    require_few,
 )
 from ingest.publishing.envelopes import (
     EncodedRequest,
@@ -137,6 +138,7 @@ def protocol_endpoint(protocol: Protocol, route: Route, dependencies: Dependenci
                 await send_body(send, *sendable(reply), list(reply.headers))
                 return
         messages = route.read(request)
+        require_few(len(messages.messages))
         if messages.history:
             require_own_key(protocol, head, messages)
         senders = await find_senders(protocol, head, messages, dependencies, now)
@@ -144,6 +146,8 @@ def protocol_endpoint(protocol: Protocol, route: Route, dependencies: Dependenci
         ticket.holder = first_sender.holder
         target_import = None
         if messages.history:
+            if len({one.subject_id for one in senders.values()}) > 1:
+                raise Malformed("History in one request must be of one website")
             target_import = find_import(protocol, first_sender, dependencies.registry.snapshot)
             messages = replace(messages, messages=list(map(as_history, messages.messages)))
         async with throttle.slot() if target_import else nullcontext():
@@ -185,7 +189,7 @@ def named_website(
         names += [*request.query.values(), *(request.basic or ())]
     registry = dependencies.registry.snapshot
     websites = (
-        registry.aliases.get((protocol.product, name), name) for name in names if name is not None
+        registry.website_of_tracker(protocol.product, name) for name in names if name is not None
     )
     found = next((website for website in websites if website in registry.websites), None)
     return found or named_subject_id(scope, dependencies)
@@ -202,12 +206,14 @@ def copy_request(
     registry, head, request = dependencies.registry.snapshot, header.head, outcome.request
     if COPY_HEADER.encode() in request.headers:
         return
-    names = {one.alias or outcome.messages.alias for one in outcome.messages.messages}
+    sent = (one for one in outcome.messages.messages if one.items or one.dropped)
+    names = {one.alias or outcome.messages.alias for one in sent}
     for name in sorted(name for name in names if name):
-        address = registry.tees.get((protocol.product, name))
-        if address is None:
+        key = registry.registered_alias(protocol.product, name)
+        address = registry.tees.get(key) if key else None
+        if key is None or address is None:
             continue
-        privacy = registry.privacy_of(registry.aliases[protocol.product, name])
+        privacy = registry.privacy_of(registry.aliases[key])
         if privacy_filter(privacy, head) is not None:
             TEE_REQUESTS.labels("privacy").inc()
             continue
@@ -281,7 +287,8 @@ async def find_senders(
     now_ms: int,
 ) -> Mapping[str | None, Sender]:
     """The sender of each website that the messages name; Unauthorized or Forbidden."""
-    names = {one.alias for one in messages.messages if one.items or one.dropped} or {None}
+    sent = (one for one in messages.messages if one.items or one.dropped)
+    names = dict.fromkeys(one.alias for one in sent) or {None: None}
     if len(names) > MAX_WEBSITES:
         raise Malformed(f"The messages of a request may name at most {MAX_WEBSITES} websites")
     aliases = {name: name or messages.alias for name in names}
@@ -303,7 +310,7 @@ async def find_senders(
 def _is_registered(alias: str, protocol: Protocol, registry: Snapshot) -> bool:
     if key := parse_key(alias):
         return key[0] in registry.keys
-    return (protocol.product, alias) in registry.aliases or alias in registry.websites
+    return registry.website_of_tracker(protocol.product, alias) is not None
 
 
 def find_sender(
@@ -315,8 +322,8 @@ def find_sender(
     """
     if alias and parse_key(alias):
         head, alias = replace(head, key=alias), None
-    website_id = registry.aliases.get((protocol.product, alias), alias) if alias else None
-    if website_id is not None and website_id not in registry.websites:
+    website_id = registry.website_of_tracker(protocol.product, alias) if alias else None
+    if alias and website_id not in registry.websites:
         raise Forbidden(UNKNOWN_ALIAS.format(product=protocol.product))
     if head.key is not None:
         sender = authenticate(replace(head, website_id=website_id), registry, now_ms)

@@ -5,6 +5,7 @@ Its clients read the `code` of a reply's body, and send for ever what they canno
 """
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from msgspec.structs import replace
@@ -31,6 +32,7 @@ from ingest.protocols.protocol import (
     object_of,
     page_exit,
     page_view,
+    read_each,
     read_json,
     read_list,
     text,
@@ -58,7 +60,7 @@ def read_events(request: TrackerRequest) -> Messages:
     uploaded = body.get("client_upload_time")
     return Messages(
         text(body.get("api_key"), 255),
-        [_message(one, uploaded) for one in events],
+        read_each(events, partial(_message, uploaded=uploaded)),
         len(request.body),
     )
 

@@ -8,6 +8,7 @@ from typing import Any
 from urllib.parse import unquote
 
 import msgspec
+from msgspec.structs import replace
 
 from ingest.protocols.protocol import (
     EXAMPLE_ALIAS,
@@ -22,6 +23,7 @@ from ingest.protocols.protocol import (
     TrackerRequest,
     event,
     member,
+    read_each,
     read_json,
     text,
 )
@@ -46,8 +48,13 @@ def read_events(request: TrackerRequest) -> Messages:
         raise Malformed(
             f"The request has no 'ce-specversion' header and is neither {STRUCTURED} nor {BATCH}"
         )
-    alias = request.query.get("website_id") or text(member(events[0], "source"), 255)
-    return Messages(alias, [_message(one) for one in events])
+    messages, alias = read_each(events, _message), request.query.get("website_id")
+    if alias is None:
+        messages = [
+            replace(one, alias=text(member(event, "source"), 255))
+            for one, event in zip(messages, events, strict=True)
+        ]
+    return Messages(alias or messages[0].alias, messages)
 
 
 def _binary(request: TrackerRequest) -> dict[str, Any]:

@@ -32,12 +32,15 @@ from ingest.protocols.protocol import (
     page_view,
     read_form,
     read_json,
+    require_few,
     text,
 )
 from schemas.errors import ApiError, Malformed, RateLimitExceeded, Unavailable
 
 MAX_EVENTS = 25
 """Of one request of the Measurement Protocol."""
+MAX_HITS = 500
+"""Of one request of gtag.js, which has some 20: each has the parameters of the query string."""
 OWN_EVENTS = frozenset(("session_start", "first_visit", "first_open"))
 """Events that Google Analytics makes of others; we derive sessions ourselves."""
 PAGE_PARAMETERS = frozenset(
@@ -86,9 +89,11 @@ def _measured(sent: Any, client: str, user: str | None, micros: float | None) ->
 def read_hits(request: TrackerRequest) -> Messages:
     """Parameters of the query string, and an event for each line of the body if there is one."""
     lines = [line for line in request.body.split(b"\n") if line.strip()]
+    require_few(len(lines), MAX_HITS)
     shared = dict(request.query)
     hits = [{**shared, **read_form(line.strip())} for line in lines] or [shared]
-    return Messages(request.query.get("tid"), [_hit(hit) for hit in hits])
+    messages = [replace(_hit(hit), alias=hit.get("tid")) for hit in hits]
+    return Messages(request.query.get("tid"), messages)
 
 
 def _hit(hit: Mapping[str, str]) -> Message:

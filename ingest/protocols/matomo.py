@@ -24,6 +24,7 @@ from ingest.protocols.protocol import (
     event,
     has_old_items,
     json_reply,
+    listed_error,
     member,
     number,
     page_exit,
@@ -33,10 +34,10 @@ from ingest.protocols.protocol import (
     read_form,
     read_json,
     read_list,
+    require_few,
     text,
 )
 from schemas.errors import ApiError, Malformed
-from schemas.http.error_bodies import collect_error
 
 PATHS = ("/matomo.php", "/piwik.php")
 PING_SECONDS = 15
@@ -63,7 +64,9 @@ def read_hits(request: TrackerRequest) -> Messages:
 
 
 def _bulk(body: Any, request: TrackerRequest) -> Messages:
-    hits = [_bulk_hit(one) for one in read_list(body, "requests", "request")]
+    sent = read_list(body, "requests", "request")
+    require_few(len(sent))
+    hits = [_bulk_hit(one) for one in sent]
     messages = [
         Message(invalid="A request must be a query string or an object")
         if hit is None
@@ -229,7 +232,7 @@ def reply(outcome: Outcome) -> Reply:
 
 def error(error: ApiError, _request: TrackerRequest | None) -> Reply:
     """As Matomo's bulk requests: nothing was tracked."""
-    return json_reply({**collect_error(error), "status": "error", "tracked": 0}, error.status)
+    return json_reply({**listed_error(error), "status": "error", "tracked": 0}, error.status)
 
 
 EXAMPLE = Example(

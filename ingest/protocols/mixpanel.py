@@ -3,7 +3,7 @@
 https://developer.mixpanel.com/reference/track-event
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
 
@@ -12,6 +12,7 @@ from starlette.types import Scope
 
 from ingest.protocols.protocol import (
     EXAMPLE_ALIAS,
+    MAX_LISTED,
     Claim,
     Example,
     Message,
@@ -29,9 +30,10 @@ from ingest.protocols.protocol import (
     number,
     object_of,
     page_view,
-    read_form,
+    read_each,
     read_json,
     read_json_or_form,
+    require_few,
     size_text,
     text,
     text_reply,
@@ -63,10 +65,13 @@ def _read_events(data: Any, reply_with: Any) -> Messages:
     events = data if isinstance(data, list) else [data]
     if not events:
         raise Malformed("There must be at least one event")
-    alias = next(
-        (t for t in (text(member(one, "properties", "token"), 255) for one in events) if t), None
-    )
-    return Messages(alias, [_message(one) for one in events], reply_with)
+    return _messages(read_each(events, _message), reply_with)
+
+
+def _messages(messages: Sequence[Message], reply_with: Any) -> Messages:
+    """Those of a request; the first token is that of messages without one."""
+    first = next((one.alias for one in messages if one.alias), None)
+    return Messages(first, messages, reply_with)
 
 
 def read_import(request: TrackerRequest) -> Messages:
@@ -76,15 +81,26 @@ def read_import(request: TrackerRequest) -> Messages:
     """
     body = request.body.strip()
     if body[:1] in (b"[", b"{"):
-        lines = [line for line in body.splitlines() if line.strip()]
-        data = read_json(body) if body[:1] == b"[" else [read_json(line) for line in lines]
+        data = read_json(body) if body[:1] == b"[" else _read_lines(body)
+        require_few(len(data))
         insert_ids = [text(member(one, "properties", "$insert_id"), 255) for one in data]
         messages = _read_events(data, insert_ids)
     else:
         messages = read_track(request)
     secrets = (*(request.basic or ()), messages.alias or "")
     key = next((one for one in secrets if parse_key(one)), None)
-    return replace(messages, alias=key or messages.alias, history=True)
+    if key is None:
+        return replace(messages, history=True)
+    if len({one.alias for one in messages.messages if one.alias}) > 1:
+        raise Malformed("Events of history in one request must have the same 'token'")
+    sent = [replace(one, alias=None) for one in messages.messages]
+    return replace(messages, alias=key, messages=sent, history=True)
+
+
+def _read_lines(body: bytes) -> list[Any]:
+    lines = [line for line in body.splitlines() if line.strip()]
+    require_few(len(lines))
+    return [read_json(line) for line in lines]
 
 
 def read_profiles(request: TrackerRequest) -> Messages:
@@ -93,17 +109,21 @@ def read_profiles(request: TrackerRequest) -> Messages:
     changes = data if isinstance(data, list) else [data]
     if not changes:
         raise Malformed("There must be at least one change of a profile")
-    alias = next((t for t in (text(member(one, "$token"), 255) for one in changes) if t), None)
-    return Messages(alias, [_profile(one) for one in changes], _is_verbose(request))
+    return _messages(read_each(changes, _profile), _is_verbose(request))
 
 
 def _is_verbose(request: TrackerRequest) -> bool:
-    form = read_form(request.body) if request.body[:1] not in (b"[", b"{") else {}
-    return (request.query.get("verbose") or form.get("verbose")) == "1"
+    if request.query.get("verbose") == "1":
+        return True
+    return request.body[:1] not in (b"[", b"{") and b"verbose=1" in request.body.split(b"&")
 
 
 def _message(sent: Any) -> Message:
     properties = object_of(member(sent, "properties"))
+    return replace(_event(sent, properties), alias=text(properties.get("token"), 255))
+
+
+def _event(sent: Any, properties: Mapping[str, Any]) -> Message:
     name = text(member(sent, "event"), 256)
     if name is None:
         return Message(invalid="'event' is required")
@@ -180,6 +200,10 @@ def _milliseconds(time: object) -> int | None:
 
 
 def _profile(change: Any) -> Message:
+    return replace(_profile_change(change), alias=text(member(change, "$token"), 255))
+
+
+def _profile_change(change: Any) -> Message:
     user = text(member(change, "$distinct_id"), 128)
     if user is None:
         return Message(invalid="'$distinct_id' is required")
@@ -228,7 +252,7 @@ def import_reply(outcome: Outcome) -> Reply:
         return reply(outcome)
     failed = [
         {"index": index, "insert_id": insert_ids[index], "field": "", "message": message}
-        for index, message in sorted(outcome.rejected.items())
+        for index, message in outcome.listed.items()
     ]
     if not failed or outcome.request.query.get("strict") == "0":
         return json_reply({"code": 200, "num_records_imported": outcome.accepted, "status": "OK"})
@@ -255,7 +279,7 @@ def import_error(error: ApiError, _request: TrackerRequest | None) -> Reply:
     if isinstance(error, NoneAccepted):
         body["failed_records"] = [
             {"index": one.index, "insert_id": "", "field": "", "message": one.message}
-            for one in error.details["rejected"]
+            for one in error.details["rejected"][:MAX_LISTED]
         ]
     return json_reply(body, error.status)
 

@@ -5,9 +5,11 @@ https://posthog.com/docs/api/capture
 
 import json
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ingest.protocols.protocol import (
     EXAMPLE_ALIAS,
@@ -31,6 +33,7 @@ from ingest.protocols.protocol import (
     page_exit,
     page_view,
     position,
+    read_each,
     read_json,
     read_json_or_form,
     read_list,
@@ -74,12 +77,13 @@ def read_events(request: TrackerRequest) -> Messages:
     if not isinstance(events, list) or not events or not isinstance(body, dict | list):
         raise Malformed("'batch' must be an array with at least one event")
     sent_at = member(body, "sent_at") or number(request.query.get("_"))
-    key = token(body) or next(filter(None, map(token, events)), None)
-    return Messages(
-        key or request.query.get("token"),
-        [read_event(one, sent_at, request) for one in events],
-        history=is_history(body),
-    )
+    messages = read_each(events, partial(read_event, sent_at=sent_at, request=request))
+    key = token(body)
+    if key is None:  # each event has its own
+        tokens = list(map(token, events))
+        key = next(filter(None, tokens), None)
+        messages = [replace(one, alias=own) for one, own in zip(messages, tokens, strict=True)]
+    return Messages(key or request.query.get("token"), messages, history=is_history(body))
 
 
 def is_history(body: Any) -> bool:
@@ -99,7 +103,7 @@ def read_events_v1(request: TrackerRequest) -> Messages:
     batch = read_list(body, "batch")
     scheme, _, key = request.headers.get(b"authorization", b"").decode("latin-1").partition(" ")
     sent_at = request.headers.get(b"posthog-request-timestamp", b"").decode("latin-1") or None
-    messages = [read_event(as_v0(one, request), sent_at, request) for one in batch]
+    messages = read_each(batch, lambda one: read_event(as_v0(one, request), sent_at, request))
     uuids = [text(member(one, "uuid"), 255) for one in batch]
     token = key.strip() or None if scheme.lower() == "bearer" else None
     return Messages(token, messages, uuids, is_history(body))

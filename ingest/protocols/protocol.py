@@ -6,7 +6,10 @@ rate limits, validation, Kafka and counting are those of every request (`endpoin
 """
 
 import base64
+import json
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from itertools import islice
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -14,13 +17,17 @@ import msgspec
 from msgspec import Struct
 from starlette.types import Scope
 
-from schemas.errors import ApiError, Malformed
+from schemas.errors import ApiError, Malformed, PayloadTooLarge
 from schemas.event_times import MAX_AGE_MS, instant_ms
 from schemas.http.error_bodies import collect_error, encode_json
 from schemas.kinds import CUSTOM_EVENT, ERROR_REPORT, VISITOR_IDENTITY, WEB_VITAL, Kind
 
 MAX_PARAMETERS = 500
 """Parameters of a query string or form."""
+MAX_MESSAGES = 5_000
+"""Messages of a request; more than a batch of any client has, as a body has at most a MiB."""
+MAX_LISTED = 100
+"""Refused messages that a reply lists, the first ones."""
 
 
 class TrackerRequest(Struct, frozen=True):
@@ -92,6 +99,11 @@ class Outcome(Struct, frozen=True):
     """Why Kafka did not take messages, by index; only for routes that reply to each message."""
 
     @property
+    def listed(self) -> Mapping[int, str]:
+        """The first refused messages, for replies that list them."""
+        return dict(islice(sorted(self.rejected.items()), MAX_LISTED))
+
+    @property
     def accepted(self) -> int:
         """Number of messages that were stored or dropped by name."""
         return len(self.messages.messages) - len(self.rejected) - len(self.failed)
@@ -132,7 +144,13 @@ NO_CONTENT = Reply(b"", 204)
 
 def our_error(error: ApiError, _request: TrackerRequest | None) -> Reply:
     """An error in our own shape: for products whose clients read the status only."""
-    return json_reply(collect_error(error), error.status)
+    return json_reply(listed_error(error), error.status)
+
+
+def listed_error(error: ApiError) -> dict[str, Any]:
+    """The body of an error in our own shape, with the first of the messages that were refused."""
+    body = collect_error(error)
+    return {**body, "rejected": body["rejected"][:MAX_LISTED]} if "rejected" in body else body
 
 
 ErrorReply = Callable[[ApiError, TrackerRequest | None], Reply]
@@ -217,6 +235,18 @@ class Protocol(Struct, frozen=True, kw_only=True):
         return paths[::-1] if isinstance(route, Route) and route.claim else paths
 
 
+def require_few(count: int, most: int = MAX_MESSAGES) -> None:
+    """PayloadTooLarge if a request has more messages than one may have; before they are read."""
+    if count > most:
+        raise PayloadTooLarge(f"A request may have at most {most:,} messages; send it in parts")
+
+
+def read_each(sent: Sequence[Any], read: Callable[[Any], Message]) -> list[Message]:
+    """What each message becomes; PayloadTooLarge if there are too many."""
+    require_few(len(sent))
+    return [read(one) for one in sent]
+
+
 def has_old_items(messages: Sequence[Message], received_ms: int) -> bool:
     """Whether an item is older than a live one may be."""
     oldest = received_ms - MAX_AGE_MS
@@ -264,10 +294,15 @@ def web_vital(metric: str, value: object, **fields: object) -> TrackedItem:
 
 
 def read_json(body: bytes) -> Any:
-    """The JSON of a body; Malformed."""
+    """The JSON of a body, with null for NaN and infinite numbers, as Python writes; Malformed."""
     try:
         return msgspec.json.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        if b"NaN" in body or b"Infinity" in body:
+            with suppress(ValueError, RecursionError):
+                # Encoded again without them, as other numbers may be none for msgspec.
+                lax = json.loads(body, parse_constant=lambda _: None)
+                return msgspec.json.decode(json.dumps(lax))
         raise Malformed(f"The body must be JSON in UTF-8: {error}") from None
 
 

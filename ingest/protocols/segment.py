@@ -29,6 +29,7 @@ from ingest.protocols.protocol import (
     object_of,
     our_error,
     page_view,
+    read_each,
     read_json,
     read_list,
     read_object,
@@ -58,7 +59,9 @@ def read_batch(request: TrackerRequest) -> Messages:
     shared = {name: body[name] for name in ("sentAt", "context") if name in body}
     return Messages(
         write_key(request, body),
-        [read_message({**shared, **one} if isinstance(one, dict) else one) for one in batch],
+        read_each(
+            batch, lambda one: read_message({**shared, **one} if isinstance(one, dict) else one)
+        ),
     )
 
 

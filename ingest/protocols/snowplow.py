@@ -7,6 +7,7 @@ invalid are dropped by name and not refused, and all it says is whether Kafka ha
 
 import re
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from ingest.protocols.protocol import (
@@ -22,19 +23,21 @@ from ingest.protocols.protocol import (
     TrackerRequest,
     event,
     identity,
+    listed_error,
     member,
     number,
     page_exit,
     page_view,
     pixel_reply,
     read_base64,
+    read_each,
     read_json,
     read_list,
     text,
     text_reply,
 )
 from schemas.errors import ApiError, Malformed, RateLimitExceeded, Unavailable
-from schemas.http.error_bodies import collect_error, encode_json
+from schemas.http.error_bodies import encode_json
 
 TP2 = "/com.snowplowanalytics.snowplow/tp2"
 WEB_PAGE = "/web_page/"
@@ -65,24 +68,26 @@ def read_image(request: TrackerRequest) -> Messages:
 
 
 def _messages(data: list[Any], request: TrackerRequest) -> Messages:
-    alias = next((a for a in (text(member(one, "aid"), 255) for one in data) if a), None)
-    return Messages(alias, [_message(one, request) for one in data])
+    messages = read_each(data, partial(_message, request=request))
+    return Messages(next((one.alias for one in messages if one.alias), None), messages)
 
 
 def _message(sent: Any, request: TrackerRequest) -> Message:
     if not isinstance(sent, dict):
         return Message(dropped="invalid_event")
+    alias = text(sent.get("aid"), 255)
     try:
         contexts = _contexts(sent)
         items = EVENT_ITEMS.get(str(sent.get("e")), _nothing)(
             sent, _common(sent, contexts, request)
         )
     except Malformed:
-        return Message(dropped="invalid_event")
+        return Message(dropped="invalid_event", alias=alias)
     user = text(sent.get("ua"), 512) or ""
     return Message(
         items,
         "" if items else "unknown_event_type",
+        alias=alias,
         user_agent=user,
         address=text(sent.get("ip"), 64) or "",
         from_server=(text(sent.get("tv"), 64) or "").startswith(SERVER_TRACKERS),
@@ -225,7 +230,7 @@ def image_reply(_outcome: Outcome) -> Reply:
 def error(error: ApiError, _request: TrackerRequest | None) -> Reply:
     """Statuses after which a tracker forgets its events, unless a retry helps."""
     again = isinstance(error, Unavailable | RateLimitExceeded) or error.status == 408
-    return Reply(encode_json(collect_error(error)), error.status if again else 400)
+    return Reply(encode_json(listed_error(error)), error.status if again else 400)
 
 
 EXAMPLE_EVENT = {

@@ -1,6 +1,7 @@
 """Umami: one event per request, or an array of them. https://umami.is/docs/api/sending-stats"""
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from ingest.protocols.protocol import (
@@ -22,6 +23,7 @@ from ingest.protocols.protocol import (
     number,
     object_of,
     page_view,
+    read_each,
     read_json,
     read_object,
     text,
@@ -46,7 +48,7 @@ def read_batch(request: TrackerRequest) -> Messages:
     body = read_json(request.body)
     if not isinstance(body, list) or not body:
         raise Malformed("The body must be an array with at least one event")
-    return Messages(None, [read_event(one, request) for one in body])
+    return Messages(None, read_each(body, partial(read_event, request=request)))
 
 
 def read_event(sent: Any, request: TrackerRequest) -> Message:
@@ -130,8 +132,8 @@ def reply_batch(outcome: Outcome) -> Reply:
             "processed": outcome.accepted,
             "errors": len(outcome.rejected),
             "details": [
-                {"index": index, "response": {"error": {"message": outcome.rejected[index]}}}
-                for index in sorted(outcome.rejected)
+                {"index": index, "response": {"error": {"message": message}}}
+                for index, message in outcome.listed.items()
             ],
         }
     )

@@ -26,6 +26,7 @@ from ingest.protocols.protocol import (
     event,
     json_reply,
     page_view,
+    read_each,
     read_json,
     text,
 )
@@ -75,7 +76,7 @@ def read_drain(request: TrackerRequest) -> Messages:
             raise Malformed(f"The body must be a JSON array or NDJSON: {error}") from None
     if not isinstance(events, list) or not events:
         raise Malformed("There must be at least one event")
-    return Messages(request.query.get("website_id"), [_message(one) for one in events])
+    return Messages(request.query.get("website_id"), read_each(events, _message))
 
 
 def _message(sent: Any) -> Message:
