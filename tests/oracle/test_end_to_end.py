@@ -30,7 +30,7 @@ from tests.oracle.query import StandardQuery
 from tests.oracle.query_strategies import QueryFrame
 from tests.oracle.service import Service, every_type, registry
 from tests.oracle.stored_rows import rows_by_table
-from tests.oracle.test_fixed_traffic import GERMAN, OPTIONS
+from tests.oracle.test_fixed_traffic import ALL_GERMAN, OPTIONS
 from tests.query.lake import hashed
 from tests.query.query_service import NOW
 from tests.stream.builders import a_message
@@ -163,7 +163,7 @@ def framed() -> Iterator[QueryFrame]:
     )
     hours = StandardQuery(name="", start=last - timedelta(days=1), end=last, granularity="hourly")
     yield QueryFrame(everything, {table.name: () for table in TABLES}, OPTIONS[0])
-    yield QueryFrame(hours, {table.name: (GERMAN,) for table in TABLES}, OPTIONS[1])
+    yield QueryFrame(hours, ALL_GERMAN, OPTIONS[1])
 
 
 def balances(pipeline: Pipeline, stored: int) -> None:

@@ -9,6 +9,7 @@ import msgspec
 import pytest
 
 from schemas.kinds import TABLES
+from schemas.tables import IMPORTED_TOTALS
 from tests.oracle.comparison import COMPARABLE, comparison
 from tests.oracle.filters import FilterJson, fields_of
 from tests.oracle.fixed_traffic import fixed_traffic
@@ -17,11 +18,14 @@ from tests.oracle.query import NAMES, StandardQuery
 from tests.oracle.query_strategies import QueryFrame
 from tests.oracle.random_traffic import STAGES, Stage, parameters
 from tests.oracle.service import Service, every_type
+from tests.query.lake import imported
 
 PLAYED = STAGES[:3]
 """At this moment in two zones, and on a day of 25 hours."""
 
 GERMAN: FilterJson = {"field": "country", "operator": "eq", "value": "DE"}
+ALL_GERMAN = {table.name: () if table is IMPORTED_TOTALS else (GERMAN,) for table in TABLES}
+"""The filter of each table; imported totals have none."""
 
 SEARCHED: FilterJson = {
     "field": "visit.channel",
@@ -104,7 +108,7 @@ def framed(stage: Stage) -> Iterator[QueryFrame]:
     page = StandardQuery(name="", start=before, end=after, zone=stage.zone, limit=3)
     yield QueryFrame(hours, {table.name: () for table in TABLES}, OPTIONS[0])
     yield QueryFrame(the_day, {table.name: () for table in TABLES}, OPTIONS[1])
-    yield QueryFrame(page, {table.name: (GERMAN,) for table in TABLES}, OPTIONS[1])
+    yield QueryFrame(page, ALL_GERMAN, OPTIONS[1])
     yield QueryFrame(hours, {table.name: () for table in TABLES}, OPTIONS[2])
 
 
@@ -181,7 +185,8 @@ def test_rows_come_in_the_asked_order() -> None:
     """Absent values last; rows of one value in the order of the type itself."""
     stage = PLAYED[0]
     frame = next(framed(stage))
-    with Service(fixed_traffic(stage)) as service:
+    totals = [imported(f"{stage.day}", visitors=5, visits=6, page_views=9, bounces=2, events=3)]
+    with Service([*fixed_traffic(stage), *totals]) as service:
         for query in every_type(frame):
             rows = expected_result(service.facts, msgspec.structs.replace(query, limit=10_000))
             assert rows, query.name  # a type without rows would prove nothing here

@@ -74,7 +74,9 @@ def by_value(scoped: ScopedRows) -> list[ResultRow]:
 
 
 def by_date(scoped: ScopedRows) -> list[ResultRow]:
-    width = {"day": "daily", "week": "weekly", "month": "monthly"}[scoped.query.options["period"]]
+    width = {"day": "daily", "week": "weekly", "month": "monthly"}[
+        scoped.query.options.get("period", "day")
+    ]
     found = groups(totals(scoped, ""), lambda row: wall_clock.bucket(row["ms"], "UTC", width)[0])
     return [{"date": label, **of_rows(found[label])} for label in sorted(found)]
 
