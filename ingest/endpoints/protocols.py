@@ -36,6 +36,7 @@ from ingest.protocols.protocol import (
     Route,
     TrackedItem,
     TrackerRequest,
+    is_program,
     read_form,
     require_few,
 )
@@ -152,7 +153,8 @@ def protocol_endpoint(protocol: Protocol, route: Route, dependencies: Dependenci
             messages = replace(messages, messages=list(map(as_history, messages.messages)))
         async with throttle.slot() if target_import else nullcontext():
             rejected = {i: one.invalid for i, one in enumerate(messages.messages) if one.invalid}
-            groups = group_items(messages, senders, head, network, now, dependencies)
+            is_server = not protocol.agent_is_visitors and is_program(head.user_agent)
+            groups = group_items(messages, senders, head, network, now, dependencies, is_server)
             encoded = encode_groups(groups, dependencies, rejected, target_import)
             header = EnvelopeHeader(first_sender, head, network, now, dependencies.anonymous_ids)
             encoded += encode_dropped(messages, senders, header)
@@ -326,7 +328,9 @@ def find_sender(
     if alias and website_id not in registry.websites:
         raise Forbidden(UNKNOWN_ALIAS.format(product=protocol.product))
     if head.key is not None:
-        sender = authenticate(replace(head, website_id=website_id), registry, now_ms)
+        sender = authenticate(
+            replace(head, website_id=website_id or head.website_id), registry, now_ms
+        )
         if sender is not None:
             return sender
     if website_id is None:
@@ -367,6 +371,7 @@ def group_items(
     network: str,
     now_ms: int,
     dependencies: Dependencies,
+    is_server: bool,
 ) -> list[Group]:
     """Items grouped by kind, website, and the visitor's browser where a server names it."""
     groups: list[Group] = []
@@ -376,7 +381,7 @@ def group_items(
             continue
         sender = senders[message.alias]
         visitor = (message.user_agent, message.address) if sender.trusted else ("", "")
-        hides_server = message.from_server and not sender.trusted
+        hides_server = (message.from_server or is_server) and not sender.trusted
         for item in message.items:
             key = (item.kind.name, message.alias, *visitor, hides_server)
             group = newest.get(key)

@@ -243,6 +243,7 @@ EXAMPLE = Example(
 MATOMO = Protocol(
     product="matomo",
     title="Matomo",
+    agent_is_visitors=True,
     setting="setTrackerUrl('{url}/matomo.php') and setSiteId('{id}'); matomo.js stays where it is",
     history="{url}/matomo.php with token_auth '{id}' and the time of each hit as cdt",
     routes=tuple(

@@ -125,6 +125,7 @@ def error_reply(error: ApiError, _request: TrackerRequest | None) -> Reply:
 PLAUSIBLE = Protocol(
     product="plausible",
     title="Plausible",
+    agent_is_visitors=True,
     setting="script: data-api='{url}/api/event', data-domain '{id}'; plugin API: {url}/api/event",
     routes=(
         Route(

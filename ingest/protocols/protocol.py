@@ -219,6 +219,8 @@ class Protocol(Struct, frozen=True, kw_only=True):
     history: str = ""
     """What to set in clients that send history, with {url}, {host} and an API key as {id}; empty:
     none sends it."""
+    agent_is_visitors: bool = False
+    """Whether `User-Agent` is by definition the visitor's, whoever sends the request."""
     routes: tuple[Route, ...]
     pages: tuple[Page, ...] = ()
 
@@ -233,6 +235,14 @@ class Protocol(Struct, frozen=True, kw_only=True):
             return (route.path,)
         paths = (route.path, self.prefix + route.path)
         return paths[::-1] if isinstance(route, Route) and route.claim else paths
+
+
+def is_program(user_agent: str) -> bool:
+    """Whether a program on a server sent a request: neither a browser nor a phone's app."""
+    return bool(user_agent) and not any(name in user_agent for name in BROWSERS_AND_APPS)
+
+
+BROWSERS_AND_APPS = ("Mozilla/", "Opera/", "okhttp", "Dart", "CFNetwork", "Dalvik")
 
 
 def require_few(count: int, most: int = MAX_MESSAGES) -> None:

@@ -139,6 +139,7 @@ def _route(path: str, message_of: Callable[[Body], Message], **body: Any) -> Rou
 SWETRIX = Protocol(
     product="swetrix",
     title="Swetrix",
+    agent_is_visitors=True,
     setting="apiURL: '{url}/log', project id '{id}'",
     routes=(
         _route("/log", _view),

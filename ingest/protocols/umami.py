@@ -152,6 +152,7 @@ EVENT = {
 UMAMI = Protocol(
     product="umami",
     title="Umami",
+    agent_is_visitors=True,
     setting="data-host-url '{url}', data-website-id '{id}'",
     routes=(
         Route(

@@ -181,7 +181,7 @@ def _saved_record(store: RegistryStore, caller: Tenant, saved: SavedType) -> Sav
     found = store.list(saved.record, website_id=caller.website.id, limit=1)
     if found:
         return found[0]
-    unique = {"name": caller.website.id} if saved.record is Alias else {}
+    unique = {"name": f"of {caller.website.id}"} if saved.record is Alias else {}
     body = convert_body(saved.bodies.new, {**saved.example, **unique})
     return store.create(new_record(saved.record, caller.website, body, now_ms()))
 

@@ -147,6 +147,28 @@ def test_a_server_with_an_api_key_names_the_browser_and_network_of_each_visitor(
     assert (envelope.names_visitor, len(envelope.anonymous_id)) == (True, 32)
 
 
+@pytest.mark.parametrize(
+    ("agent", "stored"),
+    [
+        ("curl/8.5.0", ""),
+        ("python-requests/2.32", ""),
+        ("Mozilla/5.0 (X11; Linux x86_64)", "Mozilla/5.0 (X11; Linux x86_64)"),
+        ("okhttp/4.12.0", "okhttp/4.12.0"),
+    ],
+)
+def test_a_program_of_a_server_is_no_visitor_s_browser(
+    shop: InMemoryCollector, agent: str, stored: str
+) -> None:
+    """Else its events would be those of a bot."""
+    body = {"type": "track", "writeKey": "wk1", "event": "Buy", "anonymousId": "a"}
+
+    reply = shop.post("/v1/track", body, headers={"user-agent": agent})
+
+    assert reply.status == 200
+    [envelope] = shop.producer.sent[0].envelopes
+    assert envelope.user_agent == stored
+
+
 def test_one_message_of_a_browser_has_its_key_in_the_body_and_may_be_gzip(
     shop: InMemoryCollector,
 ) -> None:
