@@ -185,9 +185,11 @@ def test_rows_come_in_the_asked_order() -> None:
     """Absent values last; rows of one value in the order of the type itself."""
     stage = PLAYED[0]
     frame = next(framed(stage))
-    counts = {"visitors": 5, "visits": 6, "page_views": 9, "bounces": 2, "events": 3}
-    totals = [imported(f"{stage.day}", **counts, visit_seconds=60)]
-    with Service([*fixed_traffic(stage), *totals]) as service:
+    day = f"{stage.day}"
+    totals = imported(
+        day, visitors=5, visits=6, page_views=9, bounces=2, events=3, visit_seconds=60
+    )
+    with Service([*fixed_traffic(stage), totals]) as service:
         for query in every_type(frame):
             rows = expected_result(service.facts, msgspec.structs.replace(query, limit=10_000))
             assert rows, query.name  # a type without rows would prove nothing here
