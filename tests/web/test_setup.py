@@ -18,6 +18,7 @@ from tests.http_client import call
 from tests.installation import ROOT, Installation, eventually
 from tests.web.dashboard import CARD, TABLE, Dashboard
 from tests.web.downloads import KEEP_FILE, downloaded
+from tests.web.test_accessibility import violations
 
 
 @pytest.fixture(scope="module")
@@ -55,6 +56,27 @@ def test_a_website_is_added_and_its_first_event_is_seen(dashboard: Dashboard) ->
     assert call("POST", url, item, headers).status == 200
     dashboard.until("document.querySelector('.arrival.received')")
     assert dashboard.text(".arrival").startswith("Received: one event")
+
+
+def test_an_id_of_another_product_is_registered_and_removed(dashboard: Dashboard) -> None:
+    write_key = f"wk-{secrets.token_hex(4)}"
+    title = "Trackers of other products"
+    dashboard.open("setup")
+    dashboard.press("+ Add an id")
+    dashboard.type_into("dialog input[name=name]", write_key)
+    dashboard.press("Add an id", "dialog")
+    dashboard.until(f"({TABLE})('{title}')?.some((row) => row[1] === '{write_key}')")
+    assert violations(dashboard) == []
+    assert f"Segment {write_key}" in " ".join(map(" ".join, dashboard.rows(title)))
+
+    event = {"type": "track", "event": "Signed Up", "anonymousId": "a", "writeKey": write_key}
+    stack = dashboard.tenant.stack
+    eventually(lambda: call("POST", f"{stack.collect_url}/v1/track", event).status == 200)
+
+    dashboard.press(f"Remove Segment, {write_key}")
+    dashboard.press("Remove", "dialog form")
+    dashboard.until(f"!({TABLE})('{title}')?.some((row) => row[1] === '{write_key}')")
+    eventually(lambda: call("POST", f"{stack.collect_url}/v1/track", event).status == 403)
 
 
 def test_a_key_is_made_used_and_revoked(dashboard: Dashboard) -> None:

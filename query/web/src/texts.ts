@@ -440,6 +440,17 @@ export const texts = {
     importHint: "Events of the past are imported into this website from a file: CSV, JSON lines, Parquet or an access log, as it is or as gzip, zstd or zip. One line is one event. Exports of single events by other products are recognized by their columns; totals by day are imported by command only. First the file is checked: you see what would be stored before anything is.",
     importByCommand: "Import by command",
     importCommandHint: "On the machine that runs Tidemark, two commands import a file of any size, a folder or an object store. Put the path in place of FILE. Other columns are named with --map COLUMN=FIELD.",
+    trackers: {
+      title: "Trackers of other products", add: "Add an id", none: "No ids of other products are registered.", product: "Product", name: "The id that they send",
+      hint: "Pages, apps and servers with trackers of another product send to this website by the id that they carry: a domain, write key, token, measurement or app id. What to change in them is printed by",
+      remove: "Remove", removeOne: (alias: string) => `Remove ${isolate(alias)}`,
+      confirm: "What its trackers send from then on is refused. Events that are stored stay.",
+      products: {
+        amplitude: "Amplitude", cloudevents: "CloudEvents", ga4: "Google Analytics 4", jitsu: "Jitsu", matomo: "Matomo", mixpanel: "Mixpanel",
+        openpanel: "OpenPanel", otlp: "OpenTelemetry logs", plausible: "Plausible", posthog: "PostHog", rudderstack: "RudderStack", segment: "Segment",
+        snowplow: "Snowplow", swetrix: "Swetrix", umami: "Umami", vercel: "Vercel",
+      } as Record<string, string>,
+    },
     upload: {
       choose: "Choose a file or drop it here", uploading: (name: string) => `Uploading ${isolate(name)}`,
       of: (name: string) => `Import of ${isolate(name)}`, checking: "Checking the file: nothing is stored yet.",

@@ -15,6 +15,7 @@ import { Snippet } from "../request_dialog";
 import { Async } from "../states";
 import { DeletedWebsites } from "./deleted_websites";
 import { FormDialog, type Input, splitLines } from "./form_dialog";
+import { Trackers } from "./trackers";
 
 type Website = Schemas["WebsiteResource"];
 const t = texts.setup;
@@ -52,6 +53,7 @@ export function Websites() {
         </Async>
       </Card>
       {website.value && <Script key={website.value.id} id={website.value.id} name={website.value.name || website.value.domain} />}
+      {website.value && <Trackers key={`trackers ${website.value.id}`} id={website.value.id} />}
       <DeletedWebsites changes={changes} restored={changed} />
       {edited && <WebsiteDialog website={edited === "new" ? null : edited} close={() => setEdited(null)} done={done} />}
     </>
