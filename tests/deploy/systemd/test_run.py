@@ -41,4 +41,4 @@ def test_another_instance_is_a_configuration_error(instance: str) -> None:
     ended = run(instance)
 
     assert ended.returncode == 78
-    assert "use collector-N, worker-N, query-N, backfill or keeper" in ended.stderr
+    assert "use collector-N, worker-N, query-N, backfill, keeper or importer" in ended.stderr
