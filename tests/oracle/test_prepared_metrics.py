@@ -20,6 +20,7 @@ from tests.oracle.metrics_query_strategies import TIMES, NamedField, havings
 from tests.oracle.query_strategies import filters_of_columns, grouped_filters
 from tests.oracle.random_traffic import Stage, Traffic, scenes_with_late_rows
 from tests.oracle.service import Service
+from tests.oracle.stored_rows import rows_by_table
 from tests.oracle.test_metrics import check
 from tests.oracle.test_prepared_custom import of_sessions, of_sessions_of_one_place
 from tests.oracle.test_prepared_results import CLOSED, prepare
@@ -105,7 +106,10 @@ def test_rows_without_a_rollup_count(
         for query in queries:
             check(service, query)
         prepare(service)
-        service.lake.holds(*(row for row in late if row.table is EVENTS))
+        late_events = [row for row in late if row.table is EVENTS]
+        service.lake.holds(*late_events)
+        rows = ((row.table.name, row.values) for row in (*stored, *late_events))
+        service.facts = rows_by_table(rows)
         for _ in range(2):
             for query in queries:
                 check(service, query)
