@@ -189,20 +189,20 @@ class Uploads:
         opened = SourceFile(path, name=record.name)
         file = {"file": path.name}
         if totals := read_totals(opened):
-            found = preview_totals(opened, totals)
+            contents = preview_totals(opened, totals)
         else:
             mapper = ColumnMapper({}, blank_visitor)
             check_file(opened, mapper)
             shown = self._progress(record, lambda: {**file, "fraction": opened.fraction_read})
-            found = preview(opened, mapper, lambda: next(shown, None))
-        if not found.accepted:
-            first = next(iter(found.reasons), "it has no lines")
+            contents = preview(opened, mapper, lambda: next(shown, None))
+        if not contents.accepted:
+            first = next(iter(contents.reasons), "it has no lines")
             raise InvalidFile(NO_EVENT.format(opened.name, first[:MAX_TEXT]))
         same = self._store.list(
             Import, website_id=record.website_id, fingerprint=opened.fingerprint, state="done"
         )
         again = {"importedAs": same[-1].id} if same else {}
-        self._note(record, {**file, "check": check_result(found) | again})
+        self._note(record, {**file, "check": check_result(contents) | again})
         self._move(record, ImportState.CHECKED, fingerprint=opened.fingerprint)
 
     def _import(self, path: Path, record: Import) -> None:
@@ -277,8 +277,8 @@ class Uploads:
     def _end(self, path: Path, record: Import) -> None:
         """Remove the file, and its first lines from the record."""
         check = {**record.upload.get("check", {}), "rows": []}
-        kept = ("file", "problem") if record.state is ImportState.FAILED else ("file",)
-        ended = {name: record.upload[name] for name in kept if name in record.upload}
+        member_names = ("file", "problem") if record.state is ImportState.FAILED else ("file",)
+        ended = {name: record.upload[name] for name in member_names if name in record.upload}
         self._note(record, {**ended, "check": check} if len(check) > 1 else ended)
         path.unlink(missing_ok=True)
 

@@ -193,8 +193,8 @@ def named_website(
     websites = (
         registry.website_of_tracker(protocol.product, name) for name in names if name is not None
     )
-    found = next((website for website in websites if website in registry.websites), None)
-    return found or named_subject_id(scope, dependencies)
+    website_id = next((website for website in websites if website in registry.websites), None)
+    return website_id or named_subject_id(scope, dependencies)
 
 
 def copy_request(

@@ -76,8 +76,8 @@ def is_amplitude(scope: Scope) -> bool:
     if scope["query_string"]:
         return False
     headers = headers_by_name(scope)
-    own = headers.keys() & {b"authorization", b"x-api-key"}
-    return not own and website_outside_body(b"", headers) is None
+    key_headers = headers.keys() & {b"authorization", b"x-api-key"}
+    return not key_headers and website_outside_body(b"", headers) is None
 
 
 def is_batch(body: bytes) -> bool:

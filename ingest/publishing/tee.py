@@ -160,8 +160,8 @@ def public_socket(address: tuple[Any, ...]) -> socket.socket:
     After the name was resolved, as it may mean another address now than when it was registered.
     """
     family, kind, protocol, _, place = address
-    found = parse_ip(str(place[0]))
-    if found is None or not found.is_global or found.is_multicast:
+    ip = parse_ip(str(place[0]))
+    if ip is None or not ip.is_global or ip.is_multicast:
         raise AddressRefused("TIDEMARK_TEE_PRIVATE permits addresses of private networks")
     return socket.socket(family, kind, protocol)
 

@@ -52,14 +52,14 @@ class ImportDeletion:
         self, table: LakeTable, settings: Settings, store: RegistryStore, import_: Import
     ) -> None:
         totals = self._totals = self._totals or LakeTable(settings, IMPORTED_TOTALS)
-        found = []
+        files_by_table = []
         for imported in (table, totals):
             seal_import(imported, import_.id)
-            found.append((imported, *files_of_import(imported, import_)))
-        removed = max(sum(rows for _, _, rows in found), import_.removed)
+            files_by_table.append((imported, *files_of_import(imported, import_)))
+        removed = max(sum(rows for _, _, rows in files_by_table), import_.removed)
         # Stored before the rewrite: after a kill behind it, the rows could not be counted again.
         store.update_progress(Import, import_.id, now_ms(), removed=removed)
-        for imported, data_files, _ in found:
+        for imported, data_files, _ in files_by_table:
             rewrite_files(imported, data_files, lambda batch: without_import(batch, import_.id))
         time.sleep(SNAPSHOT_MAX_AGE_SECONDS)  # undone: no query that starts then sees its rows
         store.update(Import, import_.id, now_ms(), state=ImportState.UNDONE)
