@@ -151,7 +151,7 @@ def _difference(
     difference = our_count - their_count
     reasons = []
     if difference and kind is DAY and not any(ours.get(value, {}).values()):
-        reasons.append("nothing is stored for this day")
+        reasons.append("no events are stored for this day")
     if difference < 0 and (with_bots := _of(bots, value, count)) > our_count:
         reasons.append(f"{with_bots:,} with bots")
     if difference < 0 and active > our_count:

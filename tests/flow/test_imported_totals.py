@@ -91,7 +91,7 @@ def test_totals_are_compared_with_the_events_of_the_website(
             "explainedBy": [],
         }
 
-    nothing = {"explainedBy": ["nothing is stored for this day"]}
+    nothing = {"explainedBy": ["no events are stored for this day"]}
     assert {name: found[name] for name in ("product", "from", "to", "timezone")} == {
         "product": "Plausible",
         "from": "2019-03-01",
