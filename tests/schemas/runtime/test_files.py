@@ -10,6 +10,7 @@ import pytest
 from schemas.runtime.files import matching_files, read_regular, write_atomically
 from schemas.runtime.heartbeat import Heartbeat, read_heartbeats, write_heartbeat
 from tests.accidents import full_disk
+from tests.installation import eventually
 
 
 def test_a_full_disk_leaves_the_old_file_and_no_temporary_one(tmp_path: Path) -> None:
@@ -61,6 +62,7 @@ def test_files_of_folders_that_another_process_deletes_are_listed_without_error(
     )
     with subprocess.Popen([sys.executable, "-c", script, str(tmp_path)]) as other:
         try:
+            eventually((tmp_path / "gone.49").exists)
             listings = [matching_files(tmp_path, "*.*/*.spool") for _ in range(300)]
         finally:
             other.kill()
