@@ -1,4 +1,4 @@
-// Builds the dashboard: types from generated/openapi.json, the map, a type check, then dist/.
+// Builds the dashboard: types from generated/openapi.json, the map, icons and images, a type check, then dist/.
 //
 // `python -m deploy.docs.page_sources query/web/generated` writes the inputs before.
 import { spawnSync } from "node:child_process";
@@ -6,6 +6,7 @@ import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "no
 import { basename } from "node:path";
 import { build } from "esbuild";
 import openapiTypescript, { astToString } from "openapi-typescript";
+import { icons, writeImages } from "./icons.js";
 import { worldPaths } from "./world.js";
 
 const here = (path) => new URL(path, import.meta.url).pathname;
@@ -14,6 +15,9 @@ async function generate() {
   const types = await openapiTypescript(new URL("generated/openapi.json", import.meta.url));
   writeFileSync(here("generated/openapi.d.ts"), astToString(types));
   writeFileSync(here("generated/world.json"), JSON.stringify(worldPaths()));
+  writeFileSync(here("generated/icons.json"), JSON.stringify(icons()));
+  rmSync(here("dist"), { recursive: true, force: true });
+  writeFileSync(here("generated/images.json"), JSON.stringify(writeImages(here("dist"))));
 }
 
 function checkTypes() {
@@ -23,7 +27,6 @@ function checkTypes() {
 }
 
 async function bundle() {
-  rmSync(here("dist"), { recursive: true, force: true });
   const { metafile } = await build({
     entryPoints: { main: here("src/main.tsx"), page: here("src/styles/page.css") },
     outdir: here("dist"),
@@ -38,7 +41,7 @@ async function bundle() {
     legalComments: "linked",
     jsx: "automatic",
     jsxImportSource: "preact",
-    loader: { ".svg": "dataurl" },
+    loader: { ".svg": "dataurl", ".woff2": "file" },
     metafile: true,
   });
   return metafile.outputs;
@@ -50,7 +53,9 @@ function writePage(outputs) {
   const named = (pattern) => paths.find((path) => pattern.test(basename(path)));
   const [main, first] = [named(/^main-.*\.js$/), named(/^overview-.*\.js$/)];
   const preloaded = new Set([...importsOf(outputs, main), first, ...importsOf(outputs, first)]);
+  const font = named(/^geist-latin-wght-normal-.*\.woff2$/);
   const links = [...preloaded].map((path) => `<link rel="modulepreload" href="/${basename(path)}">`);
+  links.push(`<link rel="preload" href="/${basename(font)}" as="font" type="font/woff2" crossorigin>`);
   const page = readFileSync(here("src/index.html"), "utf8")
     .replace("{{script}}", basename(main))
     .replace("{{style}}", basename(named(/^page-.*\.css$/)))

@@ -24,6 +24,11 @@ export const texts = {
     more: "Menu",
     print: "Print this view",
   },
+  devices: { desktop: "Desktop", mobile: "Phone", tablet: "Tablet", smarttv: "TV", console: "Console", wearable: "Watch" },
+  card: {
+    menu: (title: string) => `${title}: definition, file and request`,
+    totalsRequest: "Request of the totals",
+  },
   signIn: {
     title: "Sign in",
     key: "API key",

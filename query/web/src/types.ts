@@ -1,4 +1,5 @@
 // Names for the types of the OpenAPI document.
+import type icons from "../generated/icons.json";
 import type { components, operations } from "../generated/openapi";
 
 export type Schemas = components["schemas"];
@@ -10,3 +11,5 @@ export type Row<Name extends QueryType> = NonNullable<RowsByType[Name]> extends 
 export type AuditKind = NonNullable<NonNullable<operations["listChanges"]["parameters"]["query"]>["kind"]>;
 export type Me = Schemas["MeResponse"];
 export type Website = Schemas["OwnWebsite"];
+/** An icon of icons.js. */
+export type IconName = keyof typeof icons;

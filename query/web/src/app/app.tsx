@@ -19,8 +19,7 @@ import { SignIn } from "../views/sign_in";
 import { keepFresh } from "./keep_fresh";
 import { Help, listenToKeys } from "./keyboard";
 import { loadView } from "./load_view";
-import { Navigation } from "./navigation";
-import { TopBar } from "./top_bar";
+import { Rail } from "./rail";
 
 const t = texts.app;
 
@@ -66,9 +65,8 @@ function Dashboard() {
   return (
     <>
       <a class="skip" href="#content">{t.skip}</a>
-      <TopBar />
       <div class="page">
-        <Navigation />
+        <Rail />
         <main id="content" tabIndex={-1}>
           {!user || !base ? (user && !user.websites.length ? <Empty text={may("read:data") ? t.noWebsites : texts.states.forbiddenScope("read:data")} /> : <Skeleton lines={8} />)
             : !website.value && view?.id !== "setup" ? <Empty text={t.unknownWebsite} />
@@ -101,9 +99,9 @@ function ViewFrame({ view }: { view: View }) {
     <>
       <header class="view-head">
         <h1>{titleOf(view, item)}</h1>
+        {view.ranged && !view.unfiltered ? <FilterBar /> : <FixedFilters />}
         {view.ranged && <PeriodBar compares={view.compares === "item" ? item !== "" : view.compares ?? false} />}
       </header>
-      {view.ranged && !view.unfiltered ? <FilterBar /> : <FixedFilters />}
       <Unreachable retry={refresh} />
       {view.unfiltered && filters.length > 0 && <p class="notice">{t.unfiltered}</p>}
       {unread.length > 0 && <p class="notice unread" role="status">{t.unread(unread.join(", "))}</p>}

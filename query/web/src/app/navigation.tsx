@@ -1,6 +1,6 @@
 // The list of views.
-import { useLayoutEffect, useRef } from "preact/hooks";
 import { isShared, me } from "../api/session";
+import { Icon } from "../components/icon";
 import { address, addressWith, follow } from "../state/address";
 import { type View, VIEWS } from "../state/views";
 import { texts } from "../texts";
@@ -22,34 +22,33 @@ export const keyOf = (id: string): string => [...KEYED].find(([, each]) => each 
 /** The view that a key opens, if it is shown. */
 export const viewOfKey = (key: string): View | undefined => shownViews().find(({ id }) => id === KEYED.get(key));
 
-export function Navigation() {
+/** In the rail, and below 1024 pixels in the menu of the bar. */
+export function Navigation({ close }: { close?: () => void }) {
   const shown = shownViews();
   const groups = Object.entries(texts.viewGroups)
     .map(([id, label]) => ({ label, views: shown.filter((view) => view.group === id) }))
     .filter(({ views }) => views.length);
-  const frame = useRef<HTMLElement>(null);
   const current = address.value.view === "list" ? "overview" : address.value.view;
-  useLayoutEffect(() => {
-    const entry = frame.current?.querySelector<HTMLElement>("[aria-current]");
-    // On a phone the list is one line that scrolls.
-    if (entry) frame.current!.scrollLeft = entry.offsetLeft - (frame.current!.clientWidth - entry.offsetWidth) / 2;
-  }, [current, me.value]);
   return (
-    <nav ref={frame} class="side" aria-label={texts.app.menu}>
+    <nav class="side" aria-label={texts.app.menu}>
       {groups.map(({ label, views }) => (
         <div key={label}>
           <span class="side-group">{label}</span>
-          {views.map((view) => <Entry key={view.id} view={view} current={view.id === current} />)}
+          {views.map((view) => <Entry key={view.id} view={view} current={view.id === current} close={close} />)}
         </div>
       ))}
     </nav>
   );
 }
 
-function Entry({ view: { id, label }, current }: { view: View; current: boolean }) {
+function Entry({ view: { id, label, icon }, current, close }: { view: View; current: boolean; close?: () => void }) {
   const key = keyOf(id);
+  const open = (event: MouseEvent) => {
+    follow(event);
+    close?.();
+  };
   return (
-    <a href={addressWith({ view: id, item: "", own: {} })} onClick={follow} aria-current={current ? "page" : undefined}
-      aria-keyshortcuts={key} data-key={key} title={texts.keyboard.opens(label, key)}>{label}</a>
+    <a href={addressWith({ view: id, item: "", own: {} })} onClick={open} aria-current={current ? "page" : undefined}
+      aria-keyshortcuts={key} data-key={key} title={texts.keyboard.opens(label, key)}><Icon name={icon} size={17} />{label}</a>
   );
 }

@@ -1,10 +1,13 @@
 // Names with a number and a bar each; a click on a name filters the page.
+import type { ComponentChildren } from "preact";
 import { formatNumber, formatShort } from "../state/format";
 import { texts } from "../texts";
 
 export interface Bar {
   key: string;
   name: string;
+  /** A flag, a logo or an icon before the name. */
+  image?: ComponentChildren;
   value: number;
   /** Change in percent since the compared time range. */
   change?: number | null;
@@ -27,9 +30,9 @@ export function BarList({ bars, valueLabel, nameLabel, most = mostOf(bars) }: { 
               {bar.onClick
                 ? <button type="button" class="row-link" onClick={bar.onClick} aria-pressed={bar.chosen}
                   title={(bar.chosen ? texts.breakdowns.unfilter : texts.breakdowns.filterBy)(bar.name)}>
-                  {bar.name}
+                  {bar.image}{bar.name}
                 </button>
-                : <span class="row-link">{bar.name}</span>}
+                : <span class="row-link">{bar.image}{bar.name}</span>}
             </th>
             <td class="number" title={formatNumber(bar.value)}>{formatShort(bar.value)}</td>
           </tr>

@@ -10,8 +10,10 @@ import type { QueryType } from "../types";
 import { BarList } from "./bar_list";
 import { Card } from "./card";
 import { ImportedBars } from "./imported";
+import { Icon } from "./icon";
 import { rowsDefinition } from "./info";
 import { lazy, Suspense } from "./lazy";
+import { RowImage } from "./logo";
 import { NoPlaces } from "./no_places";
 import { PageNote } from "./page_note";
 import { Async, Skeleton } from "./states";
@@ -33,11 +35,13 @@ export function BreakdownCard({ group }: { group: (typeof GROUPS)[number] }) {
   return (
     <Card title={group.label} ask={ask} definition={rowsDefinition(breakdown.type)} tabs={tabs} tab={tab} className="breakdown"
       fields={[{ label: breakdown.label, field: breakdown.name }, { label: breakdown.valueLabel, field: breakdown.value }]}
-      onTab={(id) => goOwn({ [group.id]: id === tabs[0]!.id ? "" : id }, { replace: true })}
-      actions={<a class="quiet-button" href={addressWith({ view: "list", item: breakdown.type })} onClick={follow}
-        aria-label={`${t.all}: ${breakdown.label}`}>{t.all}</a>}>
+      onTab={(id) => goOwn({ [group.id]: id === tabs[0]!.id ? "" : id }, { replace: true })}>
       {group.id === "actions" && !isShared() && <PageNote />}
       <BreakdownRows breakdown={breakdown} ask={ask} map={tab === MAP} />
+      <footer class="card-foot">
+        <a class="quiet-button" href={addressWith({ view: "list", item: breakdown.type })} onClick={follow}
+          aria-label={`${t.all}: ${breakdown.label}`}>{t.all}<Icon name="arrow-right" size={14} /></a>
+      </footer>
     </Card>
   );
 }
@@ -62,6 +66,7 @@ function BreakdownRows({ breakdown, ask, map }: { breakdown: Breakdown; ask: Ask
         return (
           <BarList nameLabel={breakdown.label} valueLabel={breakdown.valueLabel} bars={named.map((row) => ({
             key: `${row[breakdown.name]} ${row.country ?? ""}`,
+            image: <RowImage breakdown={breakdown} row={row} />,
             name: display(row[breakdown.name] as string),
             value: row[breakdown.value] as number,
             chosen: hasFilter(filters, breakdown.filter(row)),

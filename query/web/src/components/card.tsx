@@ -2,12 +2,14 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { type Ask, bodyOf, isCompared } from "../api/ask";
+import type { CsvFile } from "../api/download";
 import { isShared, subjectQuery } from "../api/session";
 import { type FileColumn, PREVIOUS } from "../state/csv";
 import { texts } from "../texts";
 import type { QueryType } from "../types";
-import { DownloadCsv, loadCsv } from "./download";
-import { Info, typeDefinition } from "./info";
+import { loadCsv, useDownload } from "./download";
+import { Icon } from "./icon";
+import { Definition, typeDefinition } from "./info";
 import { MenuItem, Popover } from "./popover";
 import { type AnswerField, RequestDialog, type ShownRequest } from "./request_dialog";
 
@@ -20,8 +22,9 @@ export interface Tab {
   label: string;
 }
 
-export function Card({ title, tabs, tab, onTab, ask, request, definition, file, fields, remark, actions, className = "", children }: {
+export function Card({ title, subtitle, tabs, tab, onTab, ask, request, requests = [], definition, file, fields, remark, actions, menu, className = "", children }: {
   title: string;
+  subtitle?: ComponentChildren;
   tabs?: Tab[];
   tab?: string;
   onTab?: (id: string) => void;
@@ -37,6 +40,10 @@ export function Card({ title, tabs, tab, onTab, ask, request, definition, file, 
   /** What differs between the numbers of the card and the answer. */
   remark?: string;
   actions?: ComponentChildren;
+  /** Further requests behind its numbers. */
+  requests?: NamedRequest[];
+  /** Further items of its menu. */
+  menu?: (close: () => void) => ComponentChildren;
   className?: string;
   children: ComponentChildren;
 }) {
@@ -45,12 +52,12 @@ export function Card({ title, tabs, tab, onTab, ask, request, definition, file, 
     <section class={`card ${className}`} aria-label={title}>
       <header class="card-head">
         <h2>{title}</h2>
-        <Info text={means} title={title} />
+        {subtitle}
         {tabs && onTab && <Tabs tabs={tabs} chosen={tab ?? tabs[0]!.id} choose={onTab} />}
         <span class="card-actions">
           {actions}
-          {ask && file && <DownloadCsv title={title} load={() => loadCsv(ask, file)} />}
-          <RequestButton ask={ask} request={request} title={title} fields={fields ?? fieldsOf(file ?? [])} remark={remark} />
+          <CardMenu title={title} definition={means} load={ask && file ? () => loadCsv(ask, file) : undefined} menu={menu}
+            requests={[{ label: texts.request.open, request: request ?? (ask && standardRequest(ask, fields ?? fieldsOf(file ?? []), remark)) }, ...requests]} />
         </span>
       </header>
       {children}
@@ -58,29 +65,45 @@ export function Card({ title, tabs, tab, onTab, ask, request, definition, file, 
   );
 }
 
-/** Shows the request behind a number, by which callers of the API get it; not on a shared dashboard. */
-export function RequestButton({ title, ask, request, fields = [], remark, row }: {
+interface NamedRequest {
+  label: string;
+  request: ShownRequest | undefined;
+}
+
+/** What a card has beside its numbers: what they mean, their file, and the requests by which callers of the API get them. */
+export function CardMenu({ title, definition, load, requests, menu }: {
   title: string;
-  ask?: Ask<QueryType>;
-  request?: ShownRequest;
-  fields?: AnswerField[];
-  remark?: string;
-  /** Which of the rows it is about. */
-  row?: number;
+  definition?: string;
+  load?: () => Promise<CsvFile>;
+  requests: NamedRequest[];
+  menu?: (close: () => void) => ComponentChildren;
 }) {
-  const [open, setOpen] = useState(false);
-  const shown = request ?? (ask && standardRequest(ask, fields, remark, row));
-  if (!shown || isShared()) return null;
+  const [open, setOpen] = useState<ShownRequest | null>(null);
+  const { note, busy, download } = useDownload(title, load);
+  const shown = isShared() ? [] : requests.filter(({ request }) => request); // a shared dashboard has no API
+  if (!definition && !load && !shown.length && !menu) return null;
   return (
     <>
-      <button type="button" class="icon" aria-label={`${texts.request.open}: ${title}`}
-        title={texts.request.open} onClick={() => setOpen(true)}>{"</>"}</button>
-      {open && <RequestDialog request={shown} close={() => setOpen(false)} />}
+      <span role="status" class="quiet">{note}</span>
+      <Popover label={<Icon name="ellipsis" />} name={texts.card.menu(title)} className="icon card-menu">
+        {(close) => (
+          <>
+            {definition && <p class="menu-text"><Definition text={definition} /></p>}
+            {definition && (load || shown.length > 0 || menu) && <hr />}
+            {menu?.(close)}
+            {load && <MenuItem disabled={busy} onClick={() => { close(); void download(); }}><Icon name="download" />{texts.download.csv(title)}</MenuItem>}
+            {shown.map(({ label, request }) => (
+              <MenuItem key={label} onClick={() => { close(); setOpen(request!); }}><Icon name="code" />{label}</MenuItem>
+            ))}
+          </>
+        )}
+      </Popover>
+      {open && <RequestDialog request={open} close={() => setOpen(null)} />}
     </>
   );
 }
 
-const standardRequest = (ask: Ask<QueryType>, fields: AnswerField[], remark?: string, row: number | "" = ""): ShownRequest => ({
+export const standardRequest = (ask: Ask<QueryType>, fields: AnswerField[], remark?: string, row: number | "" = ""): ShownRequest => ({
   path: "/v1/query",
   query: ask.link ? { link_id: ask.link } : subjectQuery.value,
   body: bodyOf(ask),
@@ -109,7 +132,7 @@ export function Tabs({ tabs, chosen, choose, most = MOST_TABS }: {
         <button key={id} type="button" aria-pressed={id === chosen} onClick={() => choose(id)}>{label}</button>
       ))}
       {rest.length > 0 && (
-        <Popover label={`${hidden?.label ?? texts.breakdowns.more} ▾`} className={hidden ? "tab chosen" : "tab"}>
+        <Popover label={<>{hidden?.label ?? texts.breakdowns.more}<Icon name="chevron-down" size={13} /></>} className={hidden ? "tab chosen" : "tab"}>
           {(close) => rest.map(({ id, label }) => (
             <MenuItem key={id} chosen={id === chosen} onClick={() => { close(); choose(id); }}>{label}</MenuItem>
           ))}

@@ -10,6 +10,7 @@ import { formatNumber } from "../state/format";
 import { type Days, daysOf } from "../state/period";
 import { texts } from "../texts";
 import type { QueryType } from "../types";
+import { Icon } from "./icon";
 import { messageOf } from "./states";
 
 const t = texts.download;
@@ -40,7 +41,8 @@ export function save(data: Blob, name: string): void {
   setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
 }
 
-export function DownloadCsv({ title, load }: { title: string; load: () => Promise<CsvFile> }) {
+/** Saves a file of all rows when asked; `note` says what is wrong with it. */
+export function useDownload(title: string, load: (() => Promise<CsvFile>) | undefined) {
   const [busy, setBusy] = useState(false);
   const [note, setNote] = useState("");
   const download = async () => {
@@ -48,7 +50,7 @@ export function DownloadCsv({ title, load }: { title: string; load: () => Promis
     setNote("");
     const name = ownFileName(title, "csv"); // of what is shown now
     try {
-      const { data, rows, total } = await load();
+      const { data, rows, total } = await load!();
       save(data, name);
       if (rows < total) setNote(t.cut(formatNumber(rows), formatNumber(total)));
     } catch (problem) {
@@ -56,12 +58,18 @@ export function DownloadCsv({ title, load }: { title: string; load: () => Promis
     }
     setBusy(false);
   };
+  return { busy, note, download };
+}
+
+/** The same as a button, where there is no menu of a card. */
+export function DownloadCsv({ title, load }: { title: string; load: () => Promise<CsvFile> }) {
+  const { busy, note, download } = useDownload(title, load);
   return (
     <>
       <span role="status" class="quiet">{note}</span>
       <button type="button" class="quiet-button" aria-label={t.csv(title)} title={t.csv(title)} aria-busy={busy} disabled={busy}
         onClick={() => void download()}>
-        <span aria-hidden="true">↓</span> CSV
+        <Icon name="download" /> CSV
       </button>
     </>
   );

@@ -1,7 +1,6 @@
 // What a number means, in the words of the reference.
 import definitions from "../../generated/definitions.json";
 import { texts } from "../texts";
-import { Popover } from "./popover";
 
 const CODE = "`";
 
@@ -16,13 +15,4 @@ export const rowsDefinition = (name: string): string => `${typeDefinition(name)}
 export function Definition({ text }: { text: string }) {
   const parts = (text.charAt(0).toUpperCase() + text.slice(1)).split(CODE);
   return <>{parts.map((part, i) => (i % 2 ? <code key={i}>{part}</code> : part))}</>;
-}
-
-export function Info({ text, title }: { text: string | undefined; title: string }) {
-  if (!text) return null;
-  return (
-    <Popover label="?" name={`${title}: definition`} className="info" panel="note">
-      {() => <p><Definition text={text} /></p>}
-    </Popover>
-  );
 }

@@ -66,12 +66,13 @@ function moveFocus(event: KeyboardEvent): void {
 }
 
 /** One choice of several in a popover. */
-export function MenuItem({ chosen, onClick, children }: {
+export function MenuItem({ chosen, disabled, onClick, children }: {
   chosen?: boolean;
+  disabled?: boolean;
   onClick: () => void;
   children: ComponentChildren;
 }) {
   return (
-    <button type="button" class="menu-item" aria-pressed={chosen} onClick={onClick}>{children}</button>
+    <button type="button" class="menu-item" aria-pressed={chosen} disabled={disabled} onClick={onClick}>{children}</button>
   );
 }

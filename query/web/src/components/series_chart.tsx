@@ -5,7 +5,7 @@ import { timezone } from "../api/session";
 import { address, go } from "../state/address";
 import { formatBucket, formatNumber, locale } from "../state/format";
 import { bucketDays, formatPeriod, type Period, presetOf } from "../state/period";
-import { theme } from "../state/theme";
+import { theme, tokenColor } from "../state/theme";
 import { texts } from "../texts";
 import type { Schemas } from "../types";
 import { DataTable } from "./data_table";
@@ -148,8 +148,7 @@ function SeriesTable({ series }: { series: Series }) {
 
 /** Draws with the colors of the theme; x is the position of the bucket, since labels are local times. */
 function draw(frame: HTMLElement, series: Series, hover: (pointed: Pointed | null) => void): uPlot {
-  const style = getComputedStyle(frame);
-  const color = (name: string) => style.getPropertyValue(name).trim();
+  const color = tokenColor;
   const { labels, values } = series;
   const running = series.partial === null ? -1 : labels.indexOf(series.partial);
   const [closed, open] = [untilRunning(values, running), runningPart(values, running)];
@@ -202,9 +201,8 @@ export const runningPart = (values: Values, running: number): Values =>
 
 /** Labels of buckets below, values at the left. */
 export function axesOf(frame: HTMLElement, labels: string[], granularity: string, format: (value: number) => string): uPlot.Axis[] {
-  const style = getComputedStyle(frame);
-  const color = (name: string) => style.getPropertyValue(name).trim();
-  const common = { stroke: color("--quiet"), ticks: { show: false }, font: `12px ${style.fontFamily}` };
+  const color = tokenColor;
+  const common = { stroke: color("--quiet"), ticks: { show: false }, font: `12px ${getComputedStyle(frame).fontFamily}` };
   return [
     {
       ...common, grid: { show: false }, size: 32, splits: () => tickPositions(labels, frame.clientWidth, granularity),

@@ -26,11 +26,14 @@ export interface Breakdown {
   /** The filter that keeps what the row counts. */
   filter: (row: Record<string, unknown>) => Filter;
   display?: (name: string) => string;
+  /** What the image before the name shows. */
+  image?: "flag" | "device" | "browser" | "system" | "source";
   /** Whether rows have it only by a geo database that has more than countries. */
   ofGeoDatabase?: boolean;
 }
 
 const t = texts.breakdowns;
+const deviceName = (name: string): string => (texts.devices as Record<string, string>)[name] ?? name;
 const VISITORS: Breakdown["columns"] = [
   ["visitors", texts.metrics.visitors], ["pageviews", texts.metrics.pageviews],
   ["percentage", texts.metrics.shareOfVisitors, "share"],
@@ -52,7 +55,7 @@ export const GROUPS: { id: string; label: string; breakdowns: Breakdown[] }[] = 
     breakdowns: [
       top("channels", t.channels, "visit.channel"),
       top("traffic_sources", t.referrers, "visit.referrer_name", {
-        filter: (row) => sourceFilter(row.name as string),
+        filter: (row) => sourceFilter(row.name as string), image: "source",
       }),
       top("utm_campaigns", t.campaigns, "visit.utm_campaign"),
       top("utm_sources", t.utmSources, "visit.utm_source"),
@@ -80,9 +83,9 @@ export const GROUPS: { id: string; label: string; breakdowns: Breakdown[] }[] = 
     id: "places",
     label: t.places,
     breakdowns: [
-      top("country", t.countries, "country", { display: countryName }),
-      top("region", t.regions, "region", { filter: inCountry("region"), ofGeoDatabase: true }),
-      top("city", t.cities, "city", { filter: inCountry("city"), ofGeoDatabase: true }),
+      top("country", t.countries, "country", { display: countryName, image: "flag" }),
+      top("region", t.regions, "region", { filter: inCountry("region"), ofGeoDatabase: true, image: "flag" }),
+      top("city", t.cities, "city", { filter: inCountry("city"), ofGeoDatabase: true, image: "flag" }),
       top("language", t.languages, "language", { display: languageName }),
       top("timezone", t.timezones, "timezone"),
     ],
@@ -91,9 +94,9 @@ export const GROUPS: { id: string; label: string; breakdowns: Breakdown[] }[] = 
     id: "devices",
     label: t.devices,
     breakdowns: [
-      top("device_types", t.deviceTypes, "device_type"),
-      top("browser_name", t.browsers, "browser_name"),
-      top("os_name", t.systems, "os_name"),
+      top("device_types", t.deviceTypes, "device_type", { display: deviceName, image: "device" }),
+      top("browser_name", t.browsers, "browser_name", { image: "browser" }),
+      top("os_name", t.systems, "os_name", { image: "system" }),
       top("screen_resolutions", t.screens, "screen_resolution", {
         columns: [["visitors", texts.metrics.visitors], ["pageviews", texts.metrics.pageviews]],
       }),

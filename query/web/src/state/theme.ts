@@ -29,3 +29,12 @@ export function setTheme(value: Theme): void {
     // not kept
   }
 }
+
+/** The value of a color of tokens.css in the present theme, for what is drawn on a canvas. */
+export function tokenColor(name: string): string {
+  const probe = document.body.appendChild(document.createElement("i"));
+  probe.style.color = `var(${name})`;
+  const { color } = getComputedStyle(probe);
+  probe.remove();
+  return color;
+}

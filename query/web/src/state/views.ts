@@ -1,5 +1,6 @@
 // The views of the dashboard, in the order of the navigation.
 import { texts } from "../texts";
+import type { IconName } from "../types";
 
 /** Each is a module of its own, which `app/load_view.ts` names. */
 export type ViewId =
@@ -11,6 +12,7 @@ export interface View {
   /** The letter that opens it; by default a digit. */
   key?: string;
   label: string;
+  icon: IconName;
   group: keyof typeof texts.viewGroups;
   /** Scope that the view needs beside read:data. */
   scope?: string;
@@ -29,23 +31,23 @@ export interface View {
 }
 
 export const VIEWS: View[] = [
-  { id: "overview", label: texts.views.overview, group: "look", ranged: true, compares: true, shared: true },
-  { id: "list", label: texts.views.list, group: "look", ranged: true, compares: true, shared: true, hidden: true },
-  { id: "live", label: texts.views.live, group: "look", ranged: false, shared: true },
-  { id: "sessions", label: texts.views.sessions, group: "people", ranged: true },
-  { id: "visitors", label: texts.views.visitors, group: "people", ranged: true },
-  { id: "events", label: texts.views.events, group: "behavior", ranged: true, compares: true, shared: true },
-  { id: "paths", label: texts.views.paths, group: "behavior", ranged: true, shared: true },
-  { id: "funnels", label: texts.views.funnels, group: "behavior", ranged: true, shared: true },
-  { id: "goals", label: texts.views.goals, group: "behavior", ranged: true, compares: true },
-  { id: "retention", label: texts.views.retention, group: "behavior", ranged: true, shared: true },
-  { id: "vitals", label: texts.views.vitals, group: "quality", ranged: true, compares: true, shared: true },
-  { id: "errors", key: "e", label: texts.views.errors, group: "quality", ranged: true, compares: true },
-  { id: "bots", key: "b", label: texts.views.bots, group: "quality", ranged: true },
-  { id: "explore", key: "x", label: texts.views.explore, group: "tools", ranged: true, manual: true },
-  { id: "links", key: "l", label: texts.views.links, group: "tools", ranged: true, compares: "item", unfiltered: true, scope: "read:links" },
-  { id: "shares", key: "s", label: texts.views.shares, group: "tools", ranged: true, manual: true, scope: "manage:websites" },
-  { id: "setup", key: "u", label: texts.views.setup, group: "tools", ranged: false, manual: true, scope: "manage:websites" },
+  { id: "overview", label: texts.views.overview, icon: "layout-dashboard", group: "look", ranged: true, compares: true, shared: true },
+  { id: "list", label: texts.views.list, icon: "list", group: "look", ranged: true, compares: true, shared: true, hidden: true },
+  { id: "live", label: texts.views.live, icon: "activity", group: "look", ranged: false, shared: true },
+  { id: "sessions", label: texts.views.sessions, icon: "footprints", group: "people", ranged: true },
+  { id: "visitors", label: texts.views.visitors, icon: "users", group: "people", ranged: true },
+  { id: "events", label: texts.views.events, icon: "mouse-pointer-click", group: "behavior", ranged: true, compares: true, shared: true },
+  { id: "paths", label: texts.views.paths, icon: "route", group: "behavior", ranged: true, shared: true },
+  { id: "funnels", label: texts.views.funnels, icon: "funnel", group: "behavior", ranged: true, shared: true },
+  { id: "goals", label: texts.views.goals, icon: "goal", group: "behavior", ranged: true, compares: true },
+  { id: "retention", label: texts.views.retention, icon: "repeat", group: "behavior", ranged: true, shared: true },
+  { id: "vitals", label: texts.views.vitals, icon: "gauge", group: "quality", ranged: true, compares: true, shared: true },
+  { id: "errors", key: "e", label: texts.views.errors, icon: "bug", group: "quality", ranged: true, compares: true },
+  { id: "bots", key: "b", label: texts.views.bots, icon: "bot", group: "quality", ranged: true },
+  { id: "explore", key: "x", label: texts.views.explore, icon: "compass", group: "tools", ranged: true, manual: true },
+  { id: "links", key: "l", label: texts.views.links, icon: "link", group: "tools", ranged: true, compares: "item", unfiltered: true, scope: "read:links" },
+  { id: "shares", key: "s", label: texts.views.shares, icon: "share-2", group: "tools", ranged: true, manual: true, scope: "manage:websites" },
+  { id: "setup", key: "u", label: texts.views.setup, icon: "settings", group: "tools", ranged: false, manual: true, scope: "manage:websites" },
 ];
 
 export const findView = (id: string): View | undefined => VIEWS.find((view) => view.id === id);

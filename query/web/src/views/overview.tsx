@@ -5,11 +5,12 @@ import { type ComparedData, comparedData, comparedFrom } from "../api/compared";
 import { isShared, timezone } from "../api/session";
 import { type Loaded, useAnswer } from "../api/use";
 import { BreakdownCard } from "../components/breakdown_card";
-import { Card, RequestButton } from "../components/card";
+import { Card, standardRequest } from "../components/card";
 import { Change } from "../components/change";
+import { Columns } from "../components/columns";
 import { GoalsCard } from "../components/goals_card";
 import { areImported, ImportedLine, ImportedNote, useImportedSeries } from "../components/imported";
-import { Info, metricDefinition } from "../components/info";
+import { metricDefinition } from "../components/info";
 import { countFormat, type Series, SeriesChart } from "../components/series_chart";
 import { Async } from "../components/states";
 import { address, addressWith, follow, go, goOwn } from "../state/address";
@@ -49,21 +50,23 @@ export default function Overview() {
   const series: Ask<"events_by_date"> = { name: "events_by_date", options: { granularity: by }, compared: true };
   const loaded = useAnswer(series);
   const before = comparedData(loaded.value, by);
+  const { start, end } = loaded.value?.comparison ?? {};
   return (
     <>
       <NoEvent series={loaded.value} />
-      <Totals chosen={chosen} before={loaded.error ? "enough" : before} />
-      <ImportedLine answer={loaded.value} />
-      <Card title={chosen.label} ask={series} definition={metricDefinition(chosen.definition)} className="wide"
+      <Card title={texts.views.overview} ask={series} definition={metricDefinition(chosen.definition)} className="hero"
+        subtitle={start && end && <p class="compared quiet">{texts.chart.comparedWith(...formatRange(start, end, timezone.value))}</p>}
         fields={[{ label: texts.chart.bucket, field: "date" }, { label: chosen.label, field: chosen.id }]}
+        requests={[{ label: texts.card.totalsRequest, request: standardRequest(TOTALS_ASK, TOTALS.map((total) => ({ label: total.label, field: fieldOf(total) })), undefined, 0) }]}
         tabs={granularitiesOf(period, timezone.value).map((id) => ({ id, label: texts.period.granularities[id]! }))}
         tab={by} onTab={(id) => go({ granularity: id as typeof by })}>
+        <Totals chosen={chosen} before={loaded.error ? "enough" : before} />
+        <ImportedLine answer={loaded.value} />
         <TotalSeries total={chosen} loaded={loaded} granularity={by} />
       </Card>
-      <div class="cards">
-        {GROUPS.map((group) => <BreakdownCard key={group.id} group={group} />)}
-        <GoalsCard />
-      </div>
+      <Columns>
+        {[...GROUPS.map((group) => <BreakdownCard key={group.id} group={group} />), <GoalsCard key="goals" />]}
+      </Columns>
     </>
   );
 }
@@ -75,13 +78,14 @@ function NoEvent({ series }: { series: Answer<"events_by_date"> | null }) {
   return <p class="notice">{texts.states.noEvent} <a href={addressWith({ view: "setup" })} onClick={follow}>{texts.views.setup}</a>.</p>;
 }
 
+const TOTALS_ASK: Ask<"summary_metrics"> = { name: "summary_metrics", compared: true };
+const fieldOf = ({ id, summary = id }: Total): string => summary;
+
 function Totals({ chosen, before }: { chosen: Total; before: ComparedData | null }) {
-  const ask: Ask<"summary_metrics"> = { name: "summary_metrics", compared: true };
-  const loaded = useAnswer(ask);
+  const loaded = useAnswer(TOTALS_ASK);
   const row = loaded.value?.rows[0] as unknown as Record<string, number> | undefined;
   const comparison = loaded.value?.comparison;
   const compared = comparison?.rows[0];
-  const fieldOf = ({ id, summary = id }: Total): string => summary;
   return (
     <>
       <section class="totals" aria-label={texts.views.overview} aria-busy={loaded.loading}>
@@ -97,14 +101,9 @@ function Totals({ chosen, before }: { chosen: Total; before: ComparedData | null
                 before={before} lessIsBetter={total.lessIsBetter}
                 was={compared.previous ? (total.short ?? total.format)(compared.previous[fieldOf(total)] as number) : undefined} />}
             </button>
-            <Info text={metricDefinition(total.definition)} title={total.label} />
-            <RequestButton ask={ask} title={total.label} row={0} fields={[{ label: total.label, field: fieldOf(total) }]} />
           </div>
         ))}
       </section>
-      {comparison?.start && comparison.end && (
-        <p class="compared quiet">{texts.chart.comparedWith(...formatRange(comparison.start, comparison.end, timezone.value))}</p>
-      )}
     </>
   );
 }

@@ -4,7 +4,7 @@ import { useComparedData } from "../api/compared";
 import { useMetrics } from "../api/metrics";
 import { isShared } from "../api/session";
 import { useAnswer } from "../api/use";
-import { Card, RequestButton, type Tab } from "../components/card";
+import { Card, type Tab } from "../components/card";
 import { Change } from "../components/change";
 import { type Column, DataTable, Pages, parseSort } from "../components/data_table";
 import { Async, unlessFiltered } from "../components/states";
@@ -74,10 +74,6 @@ function Totals({ chosen }: { chosen: Vital }) {
                     {row && <span class="quiet">{t.samples(formatNumber(row.samples))}</span>}
                     {compared && <Change percent={compared.changePercent.p75} before={before} lessIsBetter hint={compared.previous?.p75 === 0 ? t.zeroBefore : t.littleBefore} />}
                   </button>
-                  <RequestButton ask={ask} title={vital} fields={[
-                    { label: texts.request.inRow(vital, "metric_name"), field: "p75" },
-                    { label: t.measurements, field: "samples" },
-                  ]} />
                   {row && share && (
                     <RatingBar vital={vital} shares={{
                       good: Number(share[`good_${vital.toLowerCase()}`]),
