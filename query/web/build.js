@@ -28,7 +28,7 @@ function checkTypes() {
 
 async function bundle() {
   const { metafile } = await build({
-    entryPoints: { main: here("src/main.tsx"), page: here("src/styles/page.css") },
+    entryPoints: { main: here("src/main.ts"), page: here("src/styles/page.css") },
     outdir: here("dist"),
     entryNames: "[name]-[hash]",
     chunkNames: "[name]-[hash]",
@@ -51,8 +51,10 @@ async function bundle() {
 function writePage(outputs) {
   const paths = Object.keys(outputs);
   const named = (pattern) => paths.find((path) => pattern.test(basename(path)));
-  const [main, first] = [named(/^main-.*\.js$/), named(/^overview-.*\.js$/)];
-  const preloaded = new Set([...importsOf(outputs, main), first, ...importsOf(outputs, first)]);
+  const main = named(/^main-.*\.js$/);
+  const first = [named(/^start-.*\.js$/), named(/^overview-.*\.js$/)];
+  const preloaded = new Set([main, ...first].flatMap((path) => [path, ...importsOf(outputs, path)]));
+  preloaded.delete(main); // the page names it as its script
   const font = named(/^geist-latin-wght-normal-.*\.woff2$/);
   const links = [...preloaded].map((path) => `<link rel="modulepreload" href="/${basename(path)}">`);
   links.push(`<link rel="preload" href="/${basename(font)}" as="font" type="font/woff2" crossorigin>`);

@@ -1,7 +1,12 @@
-// All texts of the page. Another language is another object of the same shape. Names that users gave are isolated.
+// All texts of the page in English; another language is another object of the same shape. Names that users gave are isolated.
+import definitions from "../generated/definitions.json";
 import { isolate } from "./isolate";
+import { pluralOf } from "./plural";
 import type { AuditKind } from "./types";
 
+const plural = pluralOf("en");
+
+/** `main.ts` puts another language in the place of each group, before a module reads one. */
 export const texts = {
   app: {
     name: "Tidemark",
@@ -11,6 +16,8 @@ export const texts = {
     menu: "Views",
     theme: "Theme",
     themes: { auto: "As the system", light: "Light", dark: "Dark" },
+    language: "Language",
+    languageAuto: "As the browser",
     api: "API reference",
     noWebsites: "This key has access to no website yet. Add one in Set-up, or with: tidemark website add",
     unknownWebsite: "This website does not exist, or your key has no access to it.",
@@ -24,7 +31,6 @@ export const texts = {
     more: "Menu",
     print: "Print this view",
   },
-  devices: { desktop: "Desktop", mobile: "Phone", tablet: "Tablet", smarttv: "TV", console: "Console", wearable: "Watch" },
   card: {
     menu: (title: string) => `${title}: definition, file and request`,
     totalsRequest: "Request of the totals",
@@ -106,7 +112,7 @@ export const texts = {
     confirmDelete: (name: string) => `Delete the segment ${isolate(name)}? Nobody finds it any more, and links to it show an error.`,
     deleteSegment: (name: string) => `Delete the segment ${isolate(name)}`,
     none: "No segments are saved yet. Set filters first, then save them here.",
-    did: "did", didNot: "did not",
+    did: "did", didNot: "did not", not: (filter: string) => `not (${filter})`,
     sentences: {
       "did.path": { eq: (page: string) => `Visitor saw page ${page}`, ne: (page: string) => `Visitor did not see page ${page}` },
       "did.event": { eq: (event: string) => `Visitor did event ${event}`, ne: (event: string) => `Visitor did not do event ${event}` },
@@ -205,7 +211,7 @@ export const texts = {
     none: "No custom events in this time range. Send one from a page with: tidemark(\"event\", \"signup\")",
     noProperties: "These events have no properties.",
     kind: (type: string, values: number, coverage: number) =>
-      `${type}, ${values === 1 ? "one value" : `${values} different values`}, in ${Math.round(100 * coverage)}% of the events`,
+      `${type}, ${plural(values, "one value", `${values} different values`)}, in ${Math.round(100 * coverage)}% of the events`,
     types: {
       numeric: "Numbers", categorical: "Text", text: "Text", high_cardinality: "Text", boolean: "Yes or no",
       datetime: "Times", url: "Addresses",
@@ -316,7 +322,7 @@ export const texts = {
     placeholders: { path: "/pricing, or /blog/*", event: "name of the event", goal: "name of the goal", name: "name" },
   },
   visitorsDialog: {
-    count: (total: number) => (total === 1 ? "1 visitor" : `${total.toLocaleString()} visitors`),
+    count: (total: number, shown: string) => plural(total, "1 visitor", `${shown} visitors`),
     visitor: "Visitor", country: "Country", device: "Device", last: "Last seen",
   },
   funnels: {
@@ -335,7 +341,7 @@ export const texts = {
     window: "Within", windows: { hour: "1 hour", day: "1 day", week: "7 days", month: "30 days" },
     by: "Counted", breakdown: "Split by", none: "nothing", other: "All others", absent: "(none)",
     total: (rate: string, last: string, first: string) => `${rate} completed it: ${last} of ${first}`,
-    visitors: (n: number, text: string) => (n === 1 ? "1 visitor" : `${text} visitors`), dropped: (n: string, rate: string) => `${n} left (${rate})`,
+    visitors: (n: number, text: string) => plural(n, "1 visitor", `${text} visitors`), dropped: (n: string, rate: string) => `${n} left (${rate})`,
     median: (time: string) => `${time} since the step before (median)`,
     completed: (name: string) => `Visitors who reached: ${isolate(name)}`,
     droppedBefore: (name: string) => `Visitors who left before: ${isolate(name)}`,
@@ -425,7 +431,7 @@ export const texts = {
     deleteWebsite: "Delete the website", confirmDelete: (domain: string) => `Delete ${domain} with its goals, segments and shares?`,
     script: (name: string) => `Script of ${isolate(name)}`, scriptHint: "Put this into the head of every page",
     waiting: "Waiting for the first event … Open a page with the script.",
-    received: (n: number, shown: string, last: string) => `Received: ${n === 1 ? "one event" : `${shown} events, the last`} at ${last}.`,
+    received: (n: number, shown: string, last: string) => `Received: ${plural(n, "one event", `${shown} events, the last`)} at ${last}.`,
     ofBots: "All of them are of programs (bots), which numbers leave out unless “Include bots” is chosen in Options.",
     addKey: "New key", keyText: "Key", keyReady: "The key is ready. Copy it now: it is not shown again.",
     scopes: "Scopes", state: "State",
@@ -462,7 +468,7 @@ export const texts = {
       checked: "The file is checked, and nothing is stored yet. Start the import if this is what you expect.",
       importing: (accepted: string, rejected: string) => `Importing: ${accepted} events accepted, ${rejected} lines rejected.`,
       storing: (stored: string, accepted: string) => `Every line is sent; ${stored} of ${accepted} events are stored.`,
-      done: (count: number, shown: string) => (count === 1 ? "The 1 event is stored." : `All ${shown} events are stored.`),
+      done: (count: number, shown: string) => plural(count, "The 1 event is stored.", `All ${shown} events are stored.`),
       start: (count: string) => `Import ${count} events`, discard: "Discard", firstDay: "Show the first imported day",
       open: "Open", openOne: (name: string) => `Open the import of ${isolate(name)}`,
       importedBefore: (id: string) => `The same file was imported before (${id}): a second import counts its events twice.`,
@@ -480,7 +486,7 @@ export const texts = {
     accepted: "Accepted", rejected: "Rejected", removed: "Removed", undo: "Undo",
     undoOne: (name: string) => `Undo the import of ${isolate(name)}`,
     confirmUndo: (name: string, events: string) => `This deletes ${events} of ${isolate(name)} for good. It cannot be undone: to have them again, import the file again.`,
-    allEvents: "all events", someEvents: (count: number, shown: string) => (count === 1 ? "the 1 event" : `all ${shown} events`),
+    allEvents: "all events", someEvents: (count: number, shown: string) => plural(count, "the 1 event", `all ${shown} events`),
     freshness: "Freshness", complete: (at: string, lag: string) => `Everything accepted until ${at} is stored; ${lag} s behind.`,
     quarantine: "Not stored", noQuarantine: "Everything that was accepted was stored.",
     quarantined: (n: string, days: number) => `${n} items in the last ${days} days`, reason: "Reason", table: "Table", items: "Items", sample: "Sample",
@@ -533,7 +539,7 @@ export const texts = {
     replay: {
       title: "Send again", action: "Send again …", actionOf: (reason: string) => `Send again: ${isolate(reason)}`,
       set: "Repairs (optional, one per line, PATH = TYPE)", attempt: "Try without sending",
-      send: (count: number, shown: string) => (count === 1 ? "Send 1 item again" : `Send ${shown} items again`),
+      send: (count: number, shown: string) => plural(count, "Send 1 item again", `Send ${shown} items again`),
       waits: "The keeper has been asked; it answers within seconds.", items: "Items tried", sendable: "Can be sent", sent: "Sent again",
       withoutSender: "Without browser and place", remaining: "Left for another time", outcome: "What becomes of them", sample: "As it would be sent",
       after: "Each is stored once, with its time of receipt; the table then counts it as sent again.",
@@ -589,8 +595,42 @@ export const texts = {
     goneNext: "Ask whoever gave you the link for a new one. If you shared it yourself, sign in and make a new link under Share.",
   },
   live: {
-    now: (count: number) => `${count === 1 ? "visitor" : "visitors"} in the last 5 minutes`, minutes: "Page views of the last 30 minutes", pages: "Pages",
+    now: (count: number) => `${plural(count, "visitor", "visitors")} in the last 5 minutes`, minutes: "Page views of the last 30 minutes", pages: "Pages",
     sources: "Referrers", countries: "Countries", feed: "Events as they come", quiet: "Nothing in the last minutes.",
     visits: "Open visits", minute: "Minute",
   },
+  units: {
+    seconds: (seconds: number) => `${seconds}s`,
+    minutes: (minutes: number, seconds: string) => `${minutes}m ${seconds}s`,
+    hours: (hours: number, minutes: string) => `${hours}h ${minutes}m`,
+  },
+  /** Words for stored values, which `state/filter_values.ts` shows instead of them. */
+  names: {
+    channel: {
+      "Cross-network": "Cross-network", "Paid Shopping": "Paid Shopping", "Paid Search": "Paid Search", "Paid Social": "Paid Social",
+      "Paid Video": "Paid Video", Display: "Display", "Paid Other": "Paid Other", Email: "Email", Affiliates: "Affiliates", SMS: "SMS",
+      "Mobile Push Notifications": "Mobile Push Notifications", Audio: "Audio", "AI Assistant": "AI Assistant", "Organic Social": "Organic Social",
+      "Organic Video": "Organic Video", "Organic Shopping": "Organic Shopping", "Organic Search": "Organic Search", Referral: "Referral",
+      Campaign: "Campaign", Direct: "Direct",
+    },
+    referrer: { Direct: "Direct" },
+    referrerType: {
+      direct: "Direct", search: "Search", social: "Social", chat: "Chat", video: "Video", audio: "Audio", shopping: "Shopping", email: "Email",
+      affiliate: "Affiliate", ads: "Advertising", ai: "AI", news: "News", code: "Code", work: "Work", reference: "Reference",
+      payment: "Payment", account: "Account", other: "Other",
+    },
+    device: {
+      desktop: "Desktop", mobile: "Mobile", tablet: "Tablet", tv: "TV", console: "Console", watch: "Watch", headset: "Headset", car: "Car",
+    },
+    purpose: {
+      search: "Search", seo: "SEO", monitor: "Monitoring", scanner: "Scanner", advertising: "Advertising", preview: "Link preview",
+      "feed reader": "Feed reader", "ai crawler": "AI crawler", "ai assistant": "AI assistant", crawler: "Crawler", "http library": "HTTP library",
+      "headless browser": "Headless browser", archiver: "Archiver", research: "Research", automation: "Automation",
+    },
+    boolean: { true: "yes", false: "no" },
+  },
+  /** What metrics and query types count, in the words of the reference. */
+  definitions,
 };
+
+export type Texts = typeof texts;

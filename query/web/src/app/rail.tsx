@@ -4,6 +4,7 @@ import { freshness } from "../api/freshness";
 import { isShared, me, signOut, timezone, website } from "../api/session";
 import { refresh } from "../api/use";
 import { Icon } from "../components/icon";
+import { LanguageItems } from "../components/language_menu";
 import { MenuItem, Popover } from "../components/popover";
 import icon from "../icon.svg";
 import { addressWith, follow, go } from "../state/address";
@@ -47,6 +48,9 @@ function Menu({ close }: { close: () => void }) {
           <Icon name={THEME_ICONS[each]} />{t.themes[each]}
         </MenuItem>
       ))}
+      <hr />
+      <strong class="menu-title">{t.language}</strong>
+      <LanguageItems close={close} />
       <hr />
       <MenuItem onClick={() => { close(); helpOpen.value = true; }}><Icon name="keyboard" />{t.keys}</MenuItem>
       {!isShared() && <a class="menu-item" href="/docs"><Icon name="code" />{t.api}</a>}

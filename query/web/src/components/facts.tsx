@@ -1,5 +1,6 @@
 // Labels with a value each, of one visit, visitor or error.
 import type { ComponentChildren } from "preact";
+import { shownValue } from "../state/filter_values";
 import { countryName } from "../state/format";
 
 export type Fact = [label: string, value: ComponentChildren];
@@ -15,7 +16,8 @@ export function Facts({ facts }: { facts: Fact[] }) {
 }
 
 /** Class of device, browser and system as one text. */
-export const deviceText = (...parts: (string | null)[]): string => parts.filter(Boolean).join(" · ") || "–";
+export const deviceText = (device: string | null, ...parts: (string | null)[]): string =>
+  [device && shownValue("device_type", device), ...parts].filter(Boolean).join(" · ") || "–";
 
 export const placeText = (country: string | null, region: string | null): string =>
   [region, countryName(country)].filter(Boolean).join(", ");

@@ -20,7 +20,7 @@ export function filterText(filter: Filter): string {
   }
   if (filter.or) return filter.or.map(filterText).join(` ${t.or} `);
   if (filter.and) return filter.and.map(filterText).join(", ");
-  if (filter.not) return `not (${filterText(filter.not)})`;
+  if (filter.not) return t.not(filterText(filter.not));
   if (filter.segment) return `${t.segment} ${isolate(filter.segment)}`;
   if (filter.has_done) return `${t.did} ${done(filter.has_done)}`;
   if (filter.has_not_done) return `${t.didNot} ${done(filter.has_not_done)}`;

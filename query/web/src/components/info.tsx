@@ -1,12 +1,11 @@
 // What a number means, in the words of the reference.
-import definitions from "../../generated/definitions.json";
 import { texts } from "../texts";
 
 const CODE = "`";
 
 /** Names of metrics and query types overlap: `visitors` is both. */
-export const metricDefinition = (name: keyof typeof definitions.metrics): string => definitions.metrics[name];
-export const typeDefinition = (name: string): string | undefined => (definitions.types as Record<string, string>)[name];
+export const metricDefinition = (name: keyof typeof texts.definitions.metrics): string => texts.definitions.metrics[name];
+export const typeDefinition = (name: string): string | undefined => (texts.definitions.types as Record<string, string>)[name];
 
 /** Of a query type whose rows count visitors. */
 export const rowsDefinition = (name: string): string => `${typeDefinition(name)}. ${texts.breakdowns.several}`;

@@ -9,6 +9,7 @@ import { texts } from "../texts";
 import { DataTable, Pages } from "./data_table";
 import { Dialog } from "./dialog";
 import { DownloadCsv, loadCsv } from "./download";
+import { deviceText } from "./facts";
 import { Async } from "./states";
 import { VISITOR_FILE } from "./visitor_table";
 
@@ -30,7 +31,7 @@ export function VisitorsDialog({ title, of, close }: {
         {({ rows, total }) => (
           <>
             <div class="dialog-line">
-              <p class="quiet">{t.count(total)}</p>
+              <p class="quiet">{t.count(total, formatNumber(total))}</p>
               <DownloadCsv title={title} load={() => loadCsv(ask, VISITOR_FILE)} />
             </div>
             <DataTable label={title} rows={rows} rowKey={(row) => row.visitor_id} columns={[
@@ -40,7 +41,7 @@ export function VisitorsDialog({ title, of, close }: {
                 ),
               },
               { key: "country", extra: true, label: t.country, render: (row) => countryName(row.country) },
-              { key: "device", extra: true, label: t.device, render: (row) => row.device_type ?? "–" },
+              { key: "device", extra: true, label: t.device, render: (row) => deviceText(row.device_type) },
               { key: "views", label: texts.metrics.pageviews, number: true, render: (row) => formatNumber(row.page_views) },
               { key: "last", extra: true, label: t.last, number: true, render: (row) => formatInstant(row.last_visit, timezone.value) },
             ]} />

@@ -1,8 +1,8 @@
 // The breakdowns of the overview: which query type lists them, and which filter a row stands for.
 import { texts } from "../texts";
 import type { QueryType } from "../types";
+import { shownValue } from "./filter_values";
 import { condition, type Filter, sourceFilter } from "./filters";
-import { countryName, languageName } from "./format";
 
 export interface NamedRow {
   name: string;
@@ -25,6 +25,7 @@ export interface Breakdown {
   searched: string;
   /** The filter that keeps what the row counts. */
   filter: (row: Record<string, unknown>) => Filter;
+  /** What the page shows for a name, where that is not the name. */
   display?: (name: string) => string;
   /** What the image before the name shows. */
   image?: "flag" | "device" | "browser" | "system" | "source";
@@ -33,7 +34,6 @@ export interface Breakdown {
 }
 
 const t = texts.breakdowns;
-const deviceName = (name: string): string => (texts.devices as Record<string, string>)[name] ?? name;
 const VISITORS: Breakdown["columns"] = [
   ["visitors", texts.metrics.visitors], ["pageviews", texts.metrics.pageviews],
   ["percentage", texts.metrics.shareOfVisitors, "share"],
@@ -44,6 +44,8 @@ const top = (type: QueryType, label: string, field: string, more: Partial<Breakd
   searched: field, filter: (row) => condition(field, row.name as string), ...more,
 });
 
+const words = (field: string) => (name: string): string => shownValue(field, name);
+
 const inCountry = (field: string) => (row: Record<string, unknown>): Filter => ({
   and: [condition(field, row.name as string), condition("country", (row.country as string) || null)],
 }) as Filter;
@@ -53,9 +55,9 @@ export const GROUPS: { id: string; label: string; breakdowns: Breakdown[] }[] = 
     id: "sources",
     label: t.sources,
     breakdowns: [
-      top("channels", t.channels, "visit.channel"),
+      top("channels", t.channels, "visit.channel", { display: words("visit.channel") }),
       top("traffic_sources", t.referrers, "visit.referrer_name", {
-        filter: (row) => sourceFilter(row.name as string), image: "source",
+        filter: (row) => sourceFilter(row.name as string), display: words("visit.referrer_name"), image: "source",
       }),
       top("utm_campaigns", t.campaigns, "visit.utm_campaign"),
       top("utm_sources", t.utmSources, "visit.utm_source"),
@@ -83,10 +85,10 @@ export const GROUPS: { id: string; label: string; breakdowns: Breakdown[] }[] = 
     id: "places",
     label: t.places,
     breakdowns: [
-      top("country", t.countries, "country", { display: countryName, image: "flag" }),
+      top("country", t.countries, "country", { display: words("country"), image: "flag" }),
       top("region", t.regions, "region", { filter: inCountry("region"), ofGeoDatabase: true, image: "flag" }),
       top("city", t.cities, "city", { filter: inCountry("city"), ofGeoDatabase: true, image: "flag" }),
-      top("language", t.languages, "language", { display: languageName }),
+      top("language", t.languages, "language", { display: words("language") }),
       top("timezone", t.timezones, "timezone"),
     ],
   },
@@ -94,7 +96,7 @@ export const GROUPS: { id: string; label: string; breakdowns: Breakdown[] }[] = 
     id: "devices",
     label: t.devices,
     breakdowns: [
-      top("device_types", t.deviceTypes, "device_type", { display: deviceName, image: "device" }),
+      top("device_types", t.deviceTypes, "device_type", { display: words("device_type"), image: "device" }),
       top("browser_name", t.browsers, "browser_name", { image: "browser" }),
       top("os_name", t.systems, "os_name", { image: "system" }),
       top("screen_resolutions", t.screens, "screen_resolution", {

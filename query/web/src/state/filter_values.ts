@@ -1,4 +1,5 @@
 // Values of filters as people type them, and as they are stored.
+import { texts } from "../texts";
 import { eventName } from "./event_kinds";
 import type { Condition } from "./filters";
 import { countryName, languageName } from "./format";
@@ -8,11 +9,20 @@ const PATH_FIELDS = ["path", "did.path", "visit.entry_page", "visit.exit_page"];
 const WHOLE = ["eq", "ne", "in", "not_in"];
 
 const EVENT_FIELDS = ["name", "did.event"];
+/** Fields whose values have words of the page, without `visit.`. */
+const NAMES: Record<string, Record<string, string>> = {
+  channel: texts.names.channel, referrer: texts.names.referrer, referrer_name: texts.names.referrer, referrer_type: texts.names.referrerType,
+  device_type: texts.names.device, purpose: texts.names.purpose, "visitor.is_new": texts.names.boolean,
+};
 
-/** The name of a stored value that the page shows. */
-export const shownValue = (field: string, value: string): string =>
-  EVENT_FIELDS.includes(field) ? eventName(value)
-    : field.endsWith("country") ? countryName(value) : field.endsWith("language") ? languageName(value) : value;
+/** What the page shows for a stored value of a field. */
+export function shownValue(field: string, value: string): string {
+  if (EVENT_FIELDS.includes(field)) return eventName(value);
+  if (field.endsWith("country")) return countryName(value);
+  if (field.endsWith("language")) return languageName(value);
+  const names = NAMES[field.replace(/^visit\./, "")] ?? {};
+  return Object.hasOwn(names, value) ? names[value]! : value;
+}
 
 /** The condition with stored values for typed ones; `known` are values of its field, frequent ones first. */
 export function normalized(condition: Condition, known: string[]): Condition {

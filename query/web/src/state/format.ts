@@ -1,16 +1,7 @@
-// Numbers, times and names in the language of the browser.
+// Numbers, times and names in the language of the page.
+import { texts } from "../texts";
+import { locale } from "./language";
 import { addDays, dayOf, type Days, lastDayOf } from "./period";
-
-/** The language of the browser, which may be none that `Intl` takes, such as en-US@posix. */
-const localeOf = (language: string): string => {
-  try {
-    return Intl.getCanonicalLocales(language)[0] ?? "en";
-  } catch {
-    return "en";
-  }
-};
-
-export const locale = localeOf(navigator.language);
 
 const plain = new Intl.NumberFormat(locale, { maximumFractionDigits: 2 });
 const compact = new Intl.NumberFormat(locale, { notation: "compact", maximumFractionDigits: 1 });
@@ -20,16 +11,16 @@ export const formatNumber = (value: number): string => plain.format(value);
 export const formatShort = (value: number): string =>
   Math.abs(value) < 10_000 ? plain.format(value) : compact.format(value);
 export const formatPercent = (value: number, digits = 1): string =>
-  `${new Intl.NumberFormat(locale, { maximumFractionDigits: digits }).format(value)}%`;
+  new Intl.NumberFormat(locale, { style: "unit", unit: "percent", maximumFractionDigits: digits }).format(value);
 
-/** Seconds as `45s`, `1m 32s`, `2h 05m`. */
+/** In English seconds as `45s`, `1m 32s`, `2h 05m`. */
 export function formatDuration(seconds: number): string {
   const whole = Math.round(seconds);
-  if (whole < 60) return `${whole}s`;
+  if (whole < 60) return texts.units.seconds(whole);
   const [hours, minutes] = [Math.floor(whole / 3600), Math.floor((whole % 3600) / 60)];
   return hours
-    ? `${hours}h ${String(minutes).padStart(2, "0")}m`
-    : `${minutes}m ${String(whole % 60).padStart(2, "0")}s`;
+    ? texts.units.hours(hours, String(minutes).padStart(2, "0"))
+    : texts.units.minutes(minutes, String(whole % 60).padStart(2, "0"));
 }
 
 export const formatMilliseconds = (value: number): string =>

@@ -1,4 +1,4 @@
-// Entry point of the dashboard.
+// The application, once its texts are in the language of the page.
 import { render } from "preact";
 import { App } from "./app/app";
 import { loadView } from "./app/load_view";
