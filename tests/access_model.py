@@ -13,6 +13,7 @@ from schemas.registry import (
     Alias,
     Annotation,
     Erasure,
+    Exploration,
     Funnel,
     Goal,
     Import,
@@ -41,6 +42,7 @@ SAVED: Mapping[str, tuple[type[SavedRecord], Mapping[str, Any]]] = {
     "shares": (Share, {"name": "s"}),
     "funnels": (Funnel, {"name": "a", "steps": ({"path": "/"}, {"event": "e"})}),
     "aliases": (Alias, {"product": "segment"}),
+    "explorations": (Exploration, {"name": "a", "metrics_query": {"metrics": ["visitors"]}}),
 }
 """Saved records by their route: class and fields."""
 A_KEY: Mapping[str, Any] = {"scopes": ("read:data",), "secret_hash": "0" * 64}

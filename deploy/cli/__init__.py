@@ -69,6 +69,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "shares": ("saved_records.shares", "Shares of websites."),
     "funnels": ("saved_records.funnels", "Funnels of websites."),
     "aliases": ("saved_records.aliases", "Aliases of websites."),
+    "explorations": ("saved_records.explorations", "Explorations of websites."),
     "registry": (
         "registry.registry",
         "Back up, restore or replace the registry: organizations, websites and what they own.",

@@ -1,4 +1,6 @@
-"""`tidemark goals`, `segments`, `annotations`, `money`, `shares`, `funnels` and `aliases`."""
+"""`tidemark goals`, `segments`, `annotations`, `money`, `shares`, `funnels`, `aliases` and
+`explorations`.
+"""
 
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -24,6 +26,7 @@ from query.resources.saved_validation import validate_record
 from schemas.registry import (
     Alias,
     Annotation,
+    Exploration,
     Funnel,
     Goal,
     MoneyProperty,
@@ -43,10 +46,13 @@ COLUMNS: Mapping[type[SavedRecord], Sequence[str]] = {
     Share: ("id", "websiteId", "name", "expires", "password", "frameOrigins"),
     Funnel: ("id", "websiteId", "name", "steps", "window", "by", "breakdown"),
     Alias: ("id", "websiteId", "product", "name", "teeUrl"),
+    Exploration: ("id", "websiteId", "name", "description", "shape", "createdBy"),
 }
 JSON_HELP: Mapping[str, str] = {
     "filters": "JSON array of filters, as in the API.",
     "steps": "JSON array of 2 to 10 steps, as in the API.",
+    "metrics_query": "JSON object, the body of POST /v1/query/metrics.",
+    "custom_query": "JSON object, the body of POST /v1/query/custom.",
     "window": "Seconds from the first step to the last.",
 }
 """Options whose text is JSON."""
@@ -147,13 +153,16 @@ def _members(saved: SavedType, options: Mapping[str, Any]) -> dict[str, Any]:
     }
     if origins := members.get("frameOrigins"):
         members["frameOrigins"] = [part.strip() for part in origins.split(",")]
-    for name in JSON_HELP:
-        if text := members.get(name):
+    for field in saved.fields:
+        if field.name in JSON_HELP and (text := members.get(field.encode_name)):
             try:
-                members[name] = msgspec.json.decode(text)
+                members[field.encode_name] = msgspec.json.decode(text)
             except msgspec.DecodeError as error:
-                raise click.UsageError(f"--{name} is not valid JSON: {error}") from None
+                option = field.name.replace("_", "-")
+                raise click.UsageError(f"--{option} is not valid JSON: {error}") from None
     return members
 
 
-goals, segments, annotations, money, shares, funnels, aliases = map(_group, SAVED_TYPES)
+goals, segments, annotations, money, shares, funnels, aliases, explorations = map(
+    _group, SAVED_TYPES
+)

@@ -181,6 +181,30 @@ DEMO_SAVED_RECORDS: Mapping[str, Sequence[Mapping[str, object]]] = {
             "currencyProperty": "properties.currency",
         },
     ),
+    "explorations": (
+        {
+            "name": "Bounce rate by entry page",
+            "description": "Landing pages that visitors leave at once.",
+            "metricsQuery": {
+                "metrics": ["visits", "bounce_rate"],
+                "dimensions": ["visit.entry_page"],
+                "limit": 20,
+            },
+        },
+        {
+            "name": "Revenue by channel",
+            "metricsQuery": {
+                "metrics": [{"metric": "revenue"}],
+                "dimensions": ["visit.channel", "currency"],
+                "limit": 100,
+            },
+        },
+        {
+            "name": "Visitors by browser and day",
+            "metricsQuery": {"metrics": ["visitors"], "dimensions": ["time:day", "browser_name"]},
+            "shape": "line",
+        },
+    ),
 }
 """Bodies of saved records by the name of their route."""
 
@@ -204,7 +228,7 @@ def create_demo(settings: Settings) -> Demo:
 
 
 def _create_saved_records(store: RegistryStore, website: Website, now_ms: int) -> None:
-    """Goals, a segment, a funnel, a money property, and a note on the first day."""
+    """Goals, a segment, a funnel, a money property, explorations, and a note on the first day."""
     # Imported here: `tidemark keys` needs no query compiler.
     from query.resources.saved_types import SAVED_TYPES, convert_body, new_record
 

@@ -16,7 +16,7 @@ DEFAULT_LIMIT = 1_000
 ALIAS = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}")
 
 
-class SelectTerm(Struct, frozen=True, forbid_unknown_fields=True):
+class SelectTerm(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     """One value to compute; its default alias is `<aggregate>_<field>`."""
 
     field: FieldName
@@ -24,7 +24,9 @@ class SelectTerm(Struct, frozen=True, forbid_unknown_fields=True):
     alias: FieldName | None = None
 
 
-class CustomQueryBody(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
+class CustomQueryBody(
+    Struct, frozen=True, omit_defaults=True, rename="camel", forbid_unknown_fields=True
+):
     """Table, values, filters, groups and order of a custom query."""
 
     table: FieldName
@@ -36,7 +38,9 @@ class CustomQueryBody(Struct, frozen=True, rename="camel", forbid_unknown_fields
     order_by: Annotated[list[OrderTerm], Meta(max_length=25)] = []
 
 
-class CustomRequest(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
+class CustomRequest(
+    Struct, frozen=True, omit_defaults=True, rename="camel", forbid_unknown_fields=True
+):
     """The body of a request."""
 
     query: CustomQueryBody

@@ -39,7 +39,9 @@ MAX_METRICS = 20
 MAX_DIMENSIONS = 5
 
 
-class MetricsRequest(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
+class MetricsRequest(
+    Struct, frozen=True, omit_defaults=True, rename="camel", forbid_unknown_fields=True
+):
     """Metrics by dimensions, about one website."""
 
     metrics: Annotated[list[FieldName | MetricTerm], Meta(min_length=1, max_length=MAX_METRICS)]

@@ -39,7 +39,7 @@ CONVERSIONS = {
 }
 
 
-class MetricTerm(Struct, frozen=True, forbid_unknown_fields=True):
+class MetricTerm(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     """A metric with arguments: an aggregate of a property, conversions of one goal, revenue."""
 
     metric: FieldName

@@ -43,7 +43,7 @@ async def make(saved: SavedType, call: Call) -> Created:
     """A new record of the website that the query string names."""
     website = _website(call)
     body = await call.body(saved.bodies.new)
-    return Created(*with_link(new_record(saved.record, website, body, call.now_ms)))
+    return Created(*with_link(new_record(saved.record, website, body, call.now_ms, call.key.name)))
 
 
 def check_website(saved: SavedType, call: Call, record: SavedRecord) -> None:

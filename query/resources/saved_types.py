@@ -10,6 +10,8 @@ import msgspec
 from msgspec import NODEFAULT, UNSET, Meta, Struct, UnsetType
 from msgspec.structs import FieldInfo
 
+from query.custom.request import CustomRequest
+from query.metrics.request import MetricsRequest
 from query.request.body import convert
 from query.request.filters import Filter
 from query.resources.saved_validation import validate_record
@@ -18,6 +20,7 @@ from query.standard.sql.steps import Step
 from schemas.registry import (
     Alias,
     Annotation,
+    Exploration,
     Funnel,
     Goal,
     KeyScope,
@@ -36,6 +39,8 @@ from schemas.runtime.clock import format_instant
 INSTANTS = ("created_at", "updated_at")
 WIRE_LISTS: Mapping[str, Any] = {"filters": list[Filter], "steps": list[Step]}
 """Fields that are lists of structs on the wire, and builtins in the record."""
+QUERIES: Mapping[str, Any] = {"metrics_query": MetricsRequest, "custom_query": CustomRequest}
+"""Fields that are a body of a query on the wire, and its members in the record."""
 PATH_MEANING = Meta(description="path of the page, with its secret; only when it is created")
 
 
@@ -85,7 +90,8 @@ class SavedType(Struct, frozen=True):
     def fields(self) -> Sequence[FieldInfo]:
         """The fields that callers set."""
         fields = msgspec.structs.fields(self.record)
-        inner = (*SavedRecord.__struct_fields__, *self.record.hidden)
+        record = self.record
+        inner = (*SavedRecord.__struct_fields__, *record.hidden, *record.read_only)
         return [field for field in fields if field.name not in inner]
 
     @property
@@ -180,19 +186,44 @@ SAVED_TYPES = (
         {"product": "plausible", "name": "shop.example"},
         {"name": "www.shop.example"},
     ),
+    SavedType(
+        Exploration,
+        "A body of `POST /v1/query/metrics` or `POST /v1/query/custom` with a name. Each is "
+        "validated as its endpoint does; goals, segments and money properties that it names are "
+        "looked up when it is asked. The dashboard draws it as `shape` says.",
+        {
+            "name": "Bounce rate by entry page",
+            "metricsQuery": {
+                "metrics": ["visits", "bounce_rate"],
+                "dimensions": ["visit.entry_page"],
+                "limit": 20,
+            },
+            "shape": "table",
+        },
+        {"description": "which landing pages fail", "shape": "bar"},
+    ),
 )  # fmt: skip
 
 
 def new_record(
-    record_type: type[SavedRecord], website: Website, body: Struct, now_ms: int
+    record_type: type[SavedRecord],
+    website: Website,
+    body: Struct,
+    now_ms: int,
+    creator: str = "",
 ) -> SavedRecord:
-    """A new record of the website from a body that creates one; Malformed."""
+    """A new record of the website from a body that creates one; Malformed.
+
+    `creator` is the name of the API key.
+    """
+    signed = {"created_by": creator or None} if "created_by" in record_type.read_only else {}
     record = record_type(
         id=f"{record_type.id_prefix}_{random_id(12)}",
         organization_id=website.organization_id,
         website_id=website.id,
         created_at=now_ms,
         updated_at=now_ms,
+        **signed,
         **given_fields(body),
     )
     return validate_record(record)
@@ -226,6 +257,9 @@ def given_fields(body: Struct) -> dict[str, Any]:
     for name in WIRE_LISTS:
         if name in given:
             given[name] = tuple(msgspec.to_builtins(given[name]))
+    for name in QUERIES:
+        if name in given:
+            given[name] = msgspec.to_builtins(given[name])
     if given.get("password") is not None:
         given["password"] = hash_password(given["password"])
     return given
@@ -298,6 +332,8 @@ def _change(field: FieldInfo) -> tuple[Any, ...]:
 
 
 def _wire_type(field: FieldInfo) -> Any:
+    if field.name in QUERIES:
+        return QUERIES[field.name] | None
     return WIRE_LISTS.get(field.name, field.type)
 
 

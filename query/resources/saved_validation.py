@@ -3,7 +3,7 @@
 Raises Malformed with the field and the rule.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import singledispatch
 from typing import Any, TypeVar
@@ -12,14 +12,20 @@ import msgspec
 from msgspec import structs
 from msgspec.structs import replace
 
+from query.custom.request import MAX_DAYS, CustomRequest
 from query.custom.tables import CUSTOM_TABLES
+from query.custom.validation import validate as validate_custom_query
+from query.metrics.request import MetricsRequest, parse_request
+from query.metrics.terms import MetricTerm
 from query.request.body import convert
+from query.request.comparison_range import comparison_range
 from query.request.filter_struct import flatten
 from query.request.filters import Filter, FilterField, VisitorTarget, compile_conditions
 from query.request.property_path import is_property, parse_property
 from query.request.segments import expand_segments
-from query.request.time_parameters import DATE_PATTERN, parse_date
-from query.request.time_range import FIRST_DAY, LAST_DAY
+from query.request.subject import QuerySubject, SubjectKind
+from query.request.time_parameters import DATE_PATTERN, parse_date, parse_time_range
+from query.request.time_range import FIRST_DAY, LAST_DAY, check_time_zone
 from query.standard.sql.breakdown import parse_breakdown
 from query.standard.sql.steps import FIELDS as STEP_FIELDS
 from query.standard.sql.steps import resolve_step, step_condition
@@ -28,6 +34,7 @@ from schemas.errors import Malformed
 from schemas.registry import (
     Alias,
     Annotation,
+    Exploration,
     Funnel,
     Goal,
     MoneyProperty,
@@ -46,9 +53,13 @@ from schemas.registry.validation import validate_name
 from schemas.runtime.clock import format_instant, parse_instant_ms
 
 MAX_FILTERS_BYTES = 16_384
-"""Filters of a record as JSON: every process has all records in memory."""
+"""Filters, steps or a query of a record as JSON: every process has all records in memory."""
+
+ANY_RANGE = "today"
+ANY_CURRENCY = "EUR"
 
 SavedT = TypeVar("SavedT", bound=SavedRecord)
+BodyT = TypeVar("BodyT", MetricsRequest, CustomRequest)
 
 
 def validate_record(record: SavedT) -> SavedT:
@@ -155,6 +166,68 @@ def _alias(alias: Alias) -> Alias:
 
 
 @_validate.register
+def _exploration(exploration: Exploration) -> Exploration:
+    metrics_query, custom_query = exploration.metrics_query, exploration.custom_query
+    if (metrics_query is None) is (custom_query is None):
+        raise Malformed(
+            "An exploration has either 'metricsQuery' or 'customQuery'; give one of them"
+        )
+    if metrics_query is not None:
+        _check_size("metricsQuery", metrics_query)
+        _check_metrics_query(exploration, convert(metrics_query, MetricsRequest, ""))
+    if custom_query is not None:
+        _check_size("customQuery", custom_query)
+        _check_custom_query(exploration, convert(custom_query, CustomRequest, ""))
+    return replace(
+        exploration,
+        name=validate_name("name", exploration.name),
+        description=exploration.description.strip() or None if exploration.description else None,
+    )
+
+
+def _check_metrics_query(exploration: Exploration, body: MetricsRequest) -> None:
+    """Malformed unless the endpoint would take it, given what it names of saved records."""
+    terms = [term for term in body.metrics if isinstance(term, MetricTerm)]
+    currencies = list(dict.fromkeys(term.currency for term in terms if term.currency))
+    subject = QuerySubject(
+        SubjectKind.WEBSITE,
+        (exploration.website_id,),
+        exploration.organization_id,
+        saved=_AnySaved({money.id: money for money in _any_money(currencies or [ANY_CURRENCY])}),
+    )
+    parse_request(_with_range(body), subject, None, exploration.updated_at)
+
+
+def _check_custom_query(exploration: Exploration, body: CustomRequest) -> None:
+    """Malformed unless the endpoint would take it, given what it names of saved records."""
+    filters = expand_segments(body.query.filters, _AnySaved(), "query.filters")
+    validate_custom_query(replace(body.query, filters=filters))
+    body, now_ms = _with_range(body), exploration.updated_at
+    zone = check_time_zone("timezone", body.timezone or "UTC")
+    dates = (body.start_date, body.end_date, body.preset)
+    time_range = parse_time_range(*dates, zone, now_ms, MAX_DAYS)
+    if body.compare is not None:
+        comparison_range(body.compare, time_range, now_ms, MAX_DAYS, body.preset)
+
+
+def _with_range(body: BodyT) -> BodyT:
+    """The body with a short time range, if it has none: it gets one when it is asked."""
+    has_range = body.start_date or body.end_date or body.preset
+    return body if has_range else replace(body, preset=ANY_RANGE)
+
+
+def _any_money(currencies: Sequence[str]) -> Sequence[MoneyProperty]:
+    """A money property of each currency, each of an event of its own."""
+    return [
+        MoneyProperty(
+            id=currency, organization_id="", website_id="", created_at=0, updated_at=0,
+            name=currency, event=currency, property="properties.any", currency=currency.upper(),
+        )
+        for currency in currencies
+    ]  # fmt: skip
+
+
+@_validate.register
 def _share(share: Share) -> Share:
     _check_filters(
         share.filters,
@@ -188,16 +261,17 @@ def _check_filters(
     compile_conditions(_with_goals(filters), fields, table, visitors=visitors)
 
 
-def _check_size(name: str, filters: FilterList) -> None:
-    if (size := len(msgspec.json.encode(filters))) > MAX_FILTERS_BYTES:
+def _check_size(name: str, members: FilterList | Mapping[str, Any]) -> None:
+    if (size := len(msgspec.json.encode(members))) > MAX_FILTERS_BYTES:
         raise Malformed(
             f"'{name}' has {size:,} bytes as JSON; at most {MAX_FILTERS_BYTES:,} are allowed"
         )
 
 
 _ANY_GOAL = Goal(
-    id="", organization_id="", website_id="", created_at=0, updated_at=0, name="", event="any"
-)
+    id="", organization_id="", website_id="", created_at=0, updated_at=0, name="", event="any",
+    value_property="properties.any",
+)  # fmt: skip
 _ANY_SEGMENT = Segment(
     id="", organization_id="", website_id="", created_at=0, updated_at=0, name="any",
     filters=({"field": "path", "operator": "is_not_null"},),
@@ -205,9 +279,14 @@ _ANY_SEGMENT = Segment(
 
 
 class _AnySaved(SavedRecords, frozen=True):
-    """Has every goal and segment: they are looked up when a funnel is asked, and may change."""
+    """Has every goal, segment and money property: they are looked up when a funnel or an
+    exploration is asked, and may change."""
 
     def find(self, record_type: type[Any], reference: str) -> Any:  # noqa: ARG002
+        if record_type is MoneyProperty:
+            [first, *others] = self.of(MoneyProperty)
+            in_any = {"currency": None, "currency_property": "properties.any_currency"}
+            return replace(first, **in_any) if others else first
         return _ANY_SEGMENT if record_type is Segment else _ANY_GOAL
 
 

@@ -23,6 +23,7 @@ from schemas.registry.saved_records import (
     SAVED_RECORDS,
     Alias,
     Annotation,
+    Exploration,
     Funnel,
     Goal,
     MoneyProperty,
@@ -60,6 +61,7 @@ class Contents(Struct, frozen=True):
     shares: Sequence[Share] = ()
     funnels: Sequence[Funnel] = ()
     aliases: Sequence[Alias] = ()
+    explorations: Sequence[Exploration] = ()
     erasures: Sequence[Erasure] = ()
     replays: Sequence[Replay] = ()
     deletions: Sequence[Deletion] = ()

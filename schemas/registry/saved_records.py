@@ -1,5 +1,5 @@
-"""Saved records of a website: goals, segments, annotations, money properties, shares, funnels and
-aliases.
+"""Saved records of a website: goals, segments, annotations, money properties, shares, funnels,
+aliases and explorations.
 
 Queries use them by id or name. A field is declared here once: the columns of the database, the
 bodies of the HTTP interface and the options of the command line are made from these structs.
@@ -32,6 +32,8 @@ class SavedRecord(OwnedRecord, frozen=True, rename="camel", kw_only=True):
     id_prefix: ClassVar[str]
     hidden: ClassVar[tuple[str, ...]] = ()
     """Fields that callers neither set nor see."""
+    read_only: ClassVar[tuple[str, ...]] = ()
+    """Fields that callers see and do not set."""
     unique_with: ClassVar[str] = "website_id"
     """The field within whose value a name is unique."""
 
@@ -183,6 +185,38 @@ class Alias(SavedRecord, frozen=True, rename="camel", kw_only=True):
     ) = None
 
 
+class Exploration(SavedRecord, frozen=True, rename="camel", kw_only=True):
+    """A metrics query or a custom query with a name, and how its result is drawn."""
+
+    plural: ClassVar[str] = "explorations"
+    id_prefix: ClassVar[str] = "exp"
+    read_only: ClassVar[tuple[str, ...]] = ("created_by",)
+
+    name: RecordName
+    description: Annotated[str, _text("what it answers", 1000, 0)] | None = None
+    metrics_query: (
+        Annotated[dict[str, Any], Meta(description="body of POST /v1/query/metrics")] | None
+    ) = None
+    custom_query: (
+        Annotated[dict[str, Any], Meta(description="body of POST /v1/query/custom")] | None
+    ) = None
+    shape: (
+        Annotated[
+            str,
+            Meta(
+                pattern="^(table|line|bar|number)$",
+                max_length=6,
+                description="how it is drawn: table, line, bar or number; without it, as it fits",
+            ),
+        ]
+        | None
+    ) = None
+    created_by: (
+        Annotated[str, _text("name of the API key that created it; null from the command line")]
+        | None
+    ) = None
+
+
 SAVED_RECORDS: tuple[type[SavedRecord], ...] = (
     Goal,
     Segment,
@@ -191,4 +225,5 @@ SAVED_RECORDS: tuple[type[SavedRecord], ...] = (
     Share,
     Funnel,
     Alias,
+    Exploration,
 )

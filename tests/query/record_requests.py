@@ -22,6 +22,7 @@ BODIES: Mapping[str, Mapping[str, Any]] = {
     "shares": {},
     "funnels": {"steps": [{"path": "/"}, {"event": "e"}]},
     "aliases": {"product": "segment"},
+    "explorations": {"metricsQuery": {"metrics": ["visitors"]}},
 }
 NAMES = count()
 

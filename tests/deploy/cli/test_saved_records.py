@@ -7,13 +7,23 @@ from typing import Any
 
 import pytest
 
-from deploy.cli.saved_records import aliases, annotations, funnels, goals, money, segments, shares
+from deploy.cli.saved_records import (
+    aliases,
+    annotations,
+    explorations,
+    funnels,
+    goals,
+    money,
+    segments,
+    shares,
+)
 from query.resources.saved_types import SAVED_TYPES, SavedType
 from schemas.registry import Alias, Share
 from tests.deploy.cli.command_result import Run
 
 GROUPS = {
-    group.name: group for group in (goals, segments, annotations, money, shares, funnels, aliases)
+    group.name: group
+    for group in (goals, segments, annotations, money, shares, funnels, aliases, explorations)
 }
 
 

@@ -28,6 +28,7 @@ def test_the_demo_has_saved_records(tmp_path: Path) -> None:
         "shares": 0,
         "funnels": 1,
         "aliases": 0,
+        "explorations": 3,
     }
 
 

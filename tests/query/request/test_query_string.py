@@ -63,7 +63,17 @@ def test_an_unknown_parameter_of_other_routes_is_refused(
     assert said in reply.json["error"]
 
 
-RESOURCES = ("links", "imports", "goals", "segments", "annotations", "money", "shares", "funnels")
+RESOURCES = (
+    "links",
+    "imports",
+    "goals",
+    "segments",
+    "annotations",
+    "money",
+    "shares",
+    "funnels",
+    "explorations",
+)
 
 
 @pytest.mark.parametrize("resource", RESOURCES)

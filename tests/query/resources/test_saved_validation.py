@@ -11,6 +11,7 @@ from schemas.errors import Malformed
 from schemas.registry import (
     Alias,
     Annotation,
+    Exploration,
     Funnel,
     Goal,
     MoneyProperty,
@@ -256,3 +257,78 @@ def test_a_domain_of_plausible_has_one_form(product: str, name: str) -> None:
 def test_a_domain_of_plausible_is_not_empty() -> None:
     with pytest.raises(Malformed, match=r"^'name' is '\.'; give a domain$"):
         valid(Alias, product="plausible", name=".")
+
+
+BY_DAY = {"table": "events", "selects": [{"aggregate": "count", "field": "*"}]}
+
+
+@pytest.mark.parametrize(
+    ("members", "error"),
+    [
+        ({}, "An exploration has either 'metricsQuery' or 'customQuery'; give one of them"),
+        (
+            {"metricsQuery": {"metrics": ["visitors"]}, "customQuery": {"query": BY_DAY}},
+            "An exploration has either 'metricsQuery' or 'customQuery'; give one of them",
+        ),
+        (
+            {"metricsQuery": {"metrics": ["visitrs"]}},
+            "Unknown metric 'visitrs'",
+        ),
+        (
+            {"metricsQuery": {"metrics": ["p75_lcp"], "dimensions": ["name"]}},
+            "The metric 'p75_lcp' is of table 'vitals', whose rows have no 'name'",
+        ),
+        (
+            {"metricsQuery": {"metrics": ["visits"], "filters": [CONTRY]}},
+            r"'filters\[0\]\.field'; did you mean 'country'\?",
+        ),
+        ({"metricsQuery": {"metrics": ["visits"], "preset": "yesterdy"}}, "'yesterday'"),
+        ({"metricsQuery": {"metrics": ["visits"], "timezone": "Mars"}}, "'timezone'"),
+        ({"customQuery": {"query": {**BY_DAY, "table": "event"}}}, "did you mean 'events'"),
+        ({"customQuery": {"query": BY_DAY, "timezone": "Mars"}}, "'timezone'"),
+        ({"customQuery": {"query": BY_DAY, "compare": "last"}}, "Unknown comparison 'last'"),
+        (
+            {"metricsQuery": {"metrics": ["visits"]}, "shape": "pie"},
+            "'shape' is not valid",
+        ),
+    ],
+)
+def test_an_exploration_has_a_query_that_its_endpoint_takes(
+    members: dict[str, Any], error: str
+) -> None:
+    with pytest.raises(Malformed, match=error):
+        valid(Exploration, name="a", **members)
+
+
+@pytest.mark.parametrize(
+    "metrics",
+    [
+        [{"metric": "revenue"}],
+        [{"metric": "revenue", "currency": "usd"}, {"metric": "revenue", "currency": "EUR"}],
+        [{"metric": "revenue", "money": "Orders", "currency": "USD"}],
+        [{"metric": "conversions", "goal": "Purchase"}],
+        [{"metric": "conversion_value", "goal": "Purchase"}],
+    ],
+)
+def test_saved_records_of_an_exploration_are_looked_up_when_it_is_asked(metrics: Any) -> None:
+    filters = [{"segment": "Germans"}, {"field": "goal", "operator": "eq", "value": "Purchase"}]
+
+    exploration = valid(
+        Exploration, name="a", metricsQuery={"metrics": metrics, "filters": filters}
+    )
+
+    assert exploration.metrics_query == {"metrics": metrics, "filters": filters}
+
+
+def test_an_exploration_names_the_key_that_created_it() -> None:
+    body = convert_body(
+        BODIES[Exploration].new, {"name": "a", "customQuery": {"query": BY_DAY, "limit": 5}}
+    )
+
+    exploration: Any = new_record(Exploration, SHOP, body, NOW, "Anna")
+
+    assert exploration.created_by == "Anna"
+    assert exploration.custom_query == {"query": BY_DAY, "limit": 5}
+    assert exploration.metrics_query is None
+    with pytest.raises(Malformed, match="createdBy"):
+        convert_body(BODIES[Exploration].new, {"name": "a", "createdBy": "Bob"})

@@ -7,6 +7,7 @@ from typing import Any
 from schemas.registry import (
     Alias,
     Annotation,
+    Exploration,
     Funnel,
     Goal,
     Key,
@@ -69,6 +70,13 @@ def saved_records(website: Website, suffix: str = "a") -> Sequence[SavedRecord]:
             id=f"fun_{suffix}", name="Buy", steps=({"path": "/"}, {"event": "purchase"}), **common
         ),
         Alias(id=f"alias_{suffix}", product="plausible", name=f"{suffix}.example", **common),
+        Exploration(
+            id=f"exp_{suffix}",
+            name="Visitors",
+            metrics_query={"metrics": ["visitors"]},
+            created_by="Anna",
+            **common,
+        ),
     )
 
 
