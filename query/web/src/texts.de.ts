@@ -593,6 +593,8 @@ export const german: Texts = {
     goneNext: "Einen neuen Link dort verlangen, wo dieser herkam. Wer selbst freigegeben hat, meldet sich an und erstellt unter Freigaben einen neuen.",
   },
   live: {
+    online: (count: string) => `${count} gerade online`,
+    nowHint: "Besucher mit einem Seitenaufruf in den letzten 5 Minuten",
     now: () => "Besucher in den letzten 5 Minuten", minutes: "Seitenaufrufe der letzten 30 Minuten", pages: "Seiten",
     sources: "Referrer", countries: "Länder", feed: "Ereignisse, wie sie eintreffen", quiet: "In den letzten Minuten nichts.",
     visits: "Offene Besuche", minute: "Minute",

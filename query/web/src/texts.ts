@@ -598,6 +598,7 @@ export const texts = {
     now: (count: number) => `${plural(count, "visitor", "visitors")} in the last 5 minutes`, minutes: "Page views of the last 30 minutes", pages: "Pages",
     sources: "Referrers", countries: "Countries", feed: "Events as they come", quiet: "Nothing in the last minutes.",
     visits: "Open visits", minute: "Minute",
+    online: (count: string) => `${count} online now`, nowHint: "Visitors with a page view in the last 5 minutes",
   },
   units: {
     seconds: (seconds: number) => `${seconds}s`,

@@ -12,6 +12,7 @@ import { GoalsCard } from "../components/goals_card";
 import { areImported, ImportedLine, ImportedNote, useImportedSeries } from "../components/imported";
 import { metricDefinition } from "../components/info";
 import { countFormat, type Series, SeriesChart } from "../components/series_chart";
+import { OnlineNow } from "../components/online_now";
 import { Async } from "../components/states";
 import { address, addressWith, follow, go, goOwn } from "../state/address";
 import { GROUPS } from "../state/breakdowns";
@@ -56,6 +57,7 @@ export default function Overview() {
       <NoEvent series={loaded.value} />
       <Card title={texts.views.overview} ask={series} definition={metricDefinition(chosen.definition)} className="hero"
         subtitle={start && end && <p class="compared quiet">{texts.chart.comparedWith(...formatRange(start, end, timezone.value))}</p>}
+        actions={<OnlineNow />}
         fields={[{ label: texts.chart.bucket, field: "date" }, { label: chosen.label, field: chosen.id }]}
         requests={[{ label: texts.card.totalsRequest, request: standardRequest(TOTALS_ASK, TOTALS.map((total) => ({ label: total.label, field: fieldOf(total) })), undefined, 0) }]}
         tabs={granularitiesOf(period, timezone.value).map((id) => ({ id, label: texts.period.granularities[id]! }))}
