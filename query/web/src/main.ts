@@ -1,7 +1,9 @@
 // Entry point of the dashboard: puts the texts of the language in place, then starts the application, whose modules read them.
-import { language } from "./state/language";
-import { texts } from "./texts";
+import { type Language, language } from "./state/language";
+import { type Texts, texts } from "./texts";
+
+const OTHERS: Record<Exclude<Language, "en">, () => Promise<{ texts: Texts }>> = { de: () => import("./texts.de") };
 
 document.documentElement.lang = language;
-if (language === "de") Object.assign(texts, (await import("./texts.de")).german);
+if (language !== "en") Object.assign(texts, (await OTHERS[language]()).texts);
 await import("./start");

@@ -5,7 +5,7 @@ import type { Texts } from "./texts";
 
 const plural = pluralOf("de");
 
-export const german: Texts = {
+export const texts: Texts = {
   app: {
     name: "Tidemark",
     skip: "Zum Inhalt springen",
