@@ -555,7 +555,7 @@ export const texts: Texts = {
     at: "Zeit", actor: "Von", action: "Änderung", changes: "Was", newest: "Neueste", older: "Ältere",
     kind: "Art", everything: "alles", everybody: "alle", anyKey: "jeder API-Schlüssel", commandLine: "die Kommandozeile", noChanges: "So eine Änderung gibt es nicht.",
     kinds: {
-      website: "Websites", key: "API-Schlüssel", link: "Kurzlinks", goal: "Ziele", segment: "Segmente", funnel: "Funnels", alias: "IDs von Trackern", share: "Freigaben",
+      website: "Websites", key: "API-Schlüssel", link: "Kurzlinks", goal: "Ziele", segment: "Segmente", funnel: "Funnels", exploration: "Analysen", alias: "IDs von Trackern", share: "Freigaben",
       annotation: "Anmerkungen", "money property": "Geldbeträge", import: "Importe", organization: "Organisation", erasure: "Löschungen", replay: "Erneut gesendet", deletion: "Fristlöschungen",
     },
   },

@@ -557,7 +557,7 @@ export const texts = {
     at: "Time", actor: "By", action: "Change", changes: "What", newest: "Newest", older: "Older",
     kind: "Of", everything: "everything", everybody: "everybody", anyKey: "any API key", commandLine: "the command line", noChanges: "There is no such change.",
     kinds: {
-      website: "Websites", key: "API keys", link: "Short links", goal: "Goals", segment: "Segments", funnel: "Funnels", alias: "Aliases of trackers", share: "Shared dashboards",
+      website: "Websites", key: "API keys", link: "Short links", goal: "Goals", segment: "Segments", funnel: "Funnels", exploration: "Explorations", alias: "Aliases of trackers", share: "Shared dashboards",
       annotation: "Annotations", "money property": "Amounts of money", import: "Imports", organization: "Organization", erasure: "Erasures", replay: "Replays", deletion: "Deletions",
     } satisfies Record<AuditKind, string>,
   },
