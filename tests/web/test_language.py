@@ -149,3 +149,17 @@ def test_a_shared_dashboard_has_the_language_of_the_browser(
 
     assert visitor.text("h1") == "Übersicht"
     assert visitor.text(".chip.fixed") == "Land ist Deutschland"
+
+
+def test_a_choice_is_kept_and_given_up(page: Dashboard) -> None:
+    page.open("overview")
+    page.press("Menu", "header.rail")
+    page.press("Deutsch", ".popover:popover-open")
+    page.until("document.documentElement.lang === 'de'")
+    page.open("live")
+    assert page.tab.js("document.documentElement.lang") == "de"
+    page.press("Menü", "header.rail")
+    page.press("Wie der Browser", ".popover:popover-open")
+    page.until("document.documentElement.lang === 'en'")
+    page.open("live")
+    assert page.tab.js("document.documentElement.lang") == "en"

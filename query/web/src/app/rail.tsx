@@ -48,8 +48,6 @@ function Menu({ close }: { close: () => void }) {
           <Icon name={THEME_ICONS[each]} />{t.themes[each]}
         </MenuItem>
       ))}
-      <strong class="menu-title">{t.language}</strong>
-      <LanguageItems close={close} />
       <hr />
       <strong class="menu-title">{t.language}</strong>
       <LanguageItems close={close} />
