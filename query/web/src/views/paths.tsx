@@ -1,17 +1,18 @@
 // Which pages visits view one after the other: from the entry page, from a page, or to a page.
-import { useMemo } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 import type { Ask } from "../api/ask";
 import { isShared } from "../api/session";
 import { useAnswer } from "../api/use";
 import { Card } from "../components/card";
 import { type Column, DataTable, Pages } from "../components/data_table";
 import { FlowChart } from "../components/flow_chart";
+import { FlowDetails } from "../components/flow_details";
 import { Async } from "../components/states";
 import { VISITOR_FILE, visitorsAsk, VisitorTable } from "../components/visitor_table";
 import { VisitorsButton } from "../components/visitors_button";
 import { address, goOwn } from "../state/address";
 import type { FileColumn } from "../state/csv";
-import { flowOf, pagesOf } from "../state/flow";
+import { findNode, type Flow, type FlowNode, flowOf, folderOf, formatNode, pagesOf } from "../state/flow";
 import { formatNumber, formatPercent } from "../state/format";
 import { texts } from "../texts";
 import type { Row } from "../types";
@@ -38,19 +39,23 @@ export default function Paths() {
   const ask: Ask<"paths"> = { name: "paths", options: { ...options, limit: MOST_PATHS } };
   const loaded = useAnswer(ask);
   const rows = loaded.value?.rows;
+  const byFolder = own.folders === "1";
   const flow = useMemo(() => {
-    const counted = (rows ?? []).map((row) => ({ pages: pagesOf(row.name), sessions: row.sessions }));
-    return flowOf(counted, steps, Boolean(own.to) && !own.from);
-  }, [rows, steps, own.from, own.to]);
+    const pages = (name: string) => (byFolder ? pagesOf(name).map(folderOf) : pagesOf(name));
+    const counted = (rows ?? []).map((row) => ({ pages: pages(row.name), sessions: row.sessions }));
+    return flowOf(counted, { steps, toEnd: Boolean(own.to) && !own.from, ends: !own.to });
+  }, [rows, steps, own.from, own.to, byFolder]);
   return (
     <>
       <Choices steps={String(steps)} />
-      <Card title={t.title} ask={ask} fields={FILE} className="wide">
+      <Card title={t.title} ask={ask} fields={FILE} className="wide" actions={(
+        <label class="check"><input type="checkbox" checked={byFolder} onChange={(event) => goOwn({ folders: event.currentTarget.checked ? "1" : "", node: "" })} />{t.byFolder}</label>
+      )}>
         <Async loaded={loaded} lines={12} isEmpty={(value) => !value.rows.length}>
           {(value) => (
             <>
-              <FlowChart flow={flow} choose={(page) => goOwn({ from: page, to: "", path: "", page: "" })} />
-              <p class="quiet">{t.note}{value.total > value.rows.length && ` ${t.most(formatNumber(value.rows.length), formatNumber(value.total))}`}</p>
+              <FlowPart flow={flow} byFolder={byFolder} />
+              <p class="quiet">{byFolder ? t.folderNote : t.note}{value.total > value.rows.length && ` ${t.most(formatNumber(value.rows.length), formatNumber(value.total))}`}</p>
             </>
           )}
         </Async>
@@ -65,10 +70,32 @@ export default function Paths() {
   );
 }
 
+/** The picture, and what is known of the page that the pointer, the focus or a click is on. */
+function FlowPart({ flow, byFolder }: { flow: Flow; byFolder: boolean }) {
+  const { own } = address.value;
+  const [over, setOver] = useState<FlowNode | null>(null);
+  const pinned = own.node ? findNode(flow, own.node) : undefined;
+  const pin = (node: FlowNode | null) => goOwn({ node: node ? formatNode(node) : "" }, { replace: true });
+  const choose = (ends: Record<string, string>) => goOwn({ from: "", to: "", ...ends, node: "", path: "", page: "" });
+  const shown = over && flow.columns[over.column]?.includes(over) ? over : (pinned ?? null);
+  const page = shown === pinned && !byFolder ? pinned?.page : null;
+  return (
+    <FlowChart flow={flow} pinned={pinned} pin={pin} over={shown === pinned ? null : shown} setOver={setOver} details={(
+      <FlowDetails flow={flow} node={shown} actions={pinned && shown === pinned && (
+        <>
+          {page && <button type="button" class="button" onClick={() => choose({ from: page })}>{t.pathsFrom}</button>}
+          {page && <button type="button" class="button" onClick={() => choose({ to: page })}>{t.pathsTo}</button>}
+          <button type="button" class="quiet-button" onClick={() => pin(null)}>{t.unpin}</button>
+        </>
+      )} />
+    )} />
+  );
+}
+
 function Choices({ steps }: { steps: string }) {
   const { own } = address.value;
   const pages = useAnswer({ name: "top_pages", options: { limit: SUGGESTED } });
-  const choose = (changes: Record<string, string>) => goOwn({ ...changes, path: "", page: "" });
+  const choose = (changes: Record<string, string>) => goOwn({ ...changes, node: "", path: "", page: "" });
   return (
     <form class="choices" onSubmit={(event) => event.preventDefault()}>
       <label>{t.from}<PageInput key={own.from} value={own.from ?? ""} none={t.entry} choose={(from) => choose({ from })} /></label>
