@@ -27,10 +27,67 @@ def test_a_funnel_is_built_by_hand_and_shows_the_numbers_of_the_api(dashboard: D
     texts = dashboard.tab.js(
         "[...document.querySelectorAll('.funnel-numbers')].map((each) => each.innerText)"
     )
-    for row, text in zip(rows, texts, strict=True):
+    for row, following, text in zip(rows, [*rows[1:], None], texts, strict=True):
         assert f"{row['visitors']} visitors" in text
-        assert row["step"] == 1 or f"{row['dropped']} left" in text
+        assert f"{percent(row['conversion_rate'])} of all" in text
+        assert following is None or f"{following['dropped']} left here" in text
     assert "steps=path%3A%252F" in dashboard.tab.address or "steps=path:" in dashboard.tab.address
+
+
+def test_a_funnel_by_groups_is_a_table_with_the_numbers_of_the_api(dashboard: Dashboard) -> None:
+    dashboard.open("funnels", steps="path:%2F,path:%2Fpricing,event:signup", breakdown="timezone")
+    rows = dashboard.ask("funnel", steps=STEPS, breakdown="timezone")
+    groups = [rows[at : at + 3] for at in range(0, len(rows), 3)]
+    assert len(groups) == 3
+    table = [[cell.split("\n")[0] for cell in row] for row in dashboard.rows("Funnel by Time zone")]
+    assert table == [
+        [
+            group[0]["breakdown"],
+            str(group[0]["visitors"]),
+            *(percent(step["conversion_rate"]) for step in group[1:]),
+            str(group[2]["visitors"]),
+        ]
+        for group in groups
+    ]
+    whole = dashboard.ask("funnel", steps=STEPS)
+    footer = dashboard.tab.js(
+        "[...document.querySelectorAll('.funnel-groups tfoot :is(th, td)')]"
+        ".map((cell) => cell.innerText.trim())"
+    )
+    assert footer[1:] == [
+        str(whole[0]["visitors"]),
+        *(percent(step["conversion_rate"]) for step in whole[1:]),
+        str(whole[2]["visitors"]),
+    ]
+
+
+def test_groups_are_sorted_and_one_is_shown_as_the_funnel(dashboard: Dashboard) -> None:
+    steps = "path:%2F,path:%2Fpricing,event:signup"
+    dashboard.open("funnels", steps=steps, breakdown="device_type", sort="step_3:asc")
+    rows = dashboard.ask("funnel", steps=STEPS, breakdown="device_type")
+    groups = [rows[at : at + 3] for at in range(0, len(rows), 3)]
+    lowest = min(groups, key=lambda group: group[2]["conversion_rate"])
+    first = dashboard.rows("Funnel by Device")[0]
+    assert first[0] == lowest[0]["breakdown"]
+
+    dashboard.press(first[0], ".funnel-groups")
+    dashboard.until("location.search.includes('group=')")
+    total = f"{lowest[2]['visitors']} of {lowest[0]['visitors']}"
+    assert total in dashboard.text(".funnel-total")
+    dashboard.tab.js("document.querySelector('.funnel .reached').click()")
+    dashboard.until("document.querySelector('dialog tbody tr')")
+    listed = "document.querySelectorAll('dialog tbody tr').length"
+    assert dashboard.tab.js(listed) == lowest[0]["visitors"]
+
+
+def test_a_funnel_is_split_by_every_dimension_and_property(dashboard: Dashboard) -> None:
+    dashboard.open("funnels", steps="event:signup,event:purchase")
+    split = "[...[...document.querySelectorAll('.settings select')].at(-1).options]"
+    fields = f"{split}.map((each) => each.value)"
+    dashboard.until(f"{fields}.includes('properties.plan')")
+    assert {"", "browser_name", "os_name", "visit.entry_page", "visit.utm_source"} <= set(
+        dashboard.tab.js(fields)
+    )
 
 
 def test_a_new_step_is_of_the_kind_of_the_one_before(page: Dashboard) -> None:
@@ -96,14 +153,25 @@ def test_a_goal_is_made_changed_and_removed(dashboard: Dashboard) -> None:
     goal = {"event": "purchase", "value": "properties.total"}
     [row] = dashboard.ask("goals", goals=[goal])
     [shown] = dashboard.rows("Goals")
-    assert shown[:3] == ["Bought", str(row["visitors"]), str(row["conversions"])]
-    assert f"{row['value']:g} EUR" in shown
+    whole = dashboard.ask("summary_metrics")[0]
+    mean = round(row["value"] / row["conversions"], 2)
+    assert shown[0].split() == ["Bought", "Event", "purchase"]
+    assert shown[2] == str(row["conversions"])
+    assert shown[4:] == [
+        str(row["visitors"]),
+        percent(row["conversion_rate"]),
+        percent(100 * row["sessions"] / whole["sessions"]),
+        f"{row['value']:g} EUR\n{mean:g} EUR each on average",
+        "",
+    ]
+    points = "document.querySelector('.goals .sparkline path.line, .goals .sparkline circle')"
+    dashboard.until(points)
     assert row["conversions"] > 0
 
     dashboard.open("overview")
     [on_overview] = dashboard.rows("Goals")
-    rate = f"{round(row['conversion_rate'], 2):g}%"
-    assert on_overview == [f"Bought · {rate}", str(row["visitors"])]
+    rate = percent(row["conversion_rate"])
+    assert on_overview == ["Bought", rate, str(row["conversions"]), f"{row['value']:g} EUR"]
 
     dashboard.open("goals")
     dashboard.press("Edit the goal Bought")
@@ -141,6 +209,11 @@ def test_more_goals_than_one_request_answers_have_pages(dashboard: Dashboard) ->
     eventually(lambda: len(dashboard.rows("Goals")) == 1, 60)
     for goal_id in ids:
         assert call("DELETE", f"{url}/{goal_id}", None, headers).status == 200
+
+
+def percent(value: float) -> str:
+    """As the page writes a share in English."""
+    return f"{round(value, 2):g}%"
 
 
 def choose(dashboard: Dashboard, name: str, value: str) -> None:

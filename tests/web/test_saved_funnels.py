@@ -35,13 +35,13 @@ def focused(dashboard: Dashboard) -> str:
     return str(dashboard.tab.js("document.activeElement.getAttribute('aria-label')"))
 
 
-def shows(dashboard: Dashboard, rows: Sequence[dict[str, Any]]) -> bool:
+def shows(dashboard: Dashboard, rows: Sequence[dict[str, Any]], counted: str = "visitors") -> bool:
     """Whether the bars are those of the rows."""
     texts = dashboard.tab.js(
         "[...document.querySelectorAll('.funnel-numbers')].map((each) => each.innerText)"
     )
     return len(texts) == len(rows) and all(
-        f"{row['visitors']} visitors" in text for row, text in zip(rows, texts, strict=True)
+        f"{row['visitors']} {counted}" in text for row, text in zip(rows, texts, strict=True)
     )
 
 
@@ -111,7 +111,7 @@ def test_filters_of_steps_stay_and_changes_are_discarded(dashboard: Dashboard) -
     dashboard.tab.js(
         f"{choose_first}.value = ''; {choose_first}.dispatchEvent(new Event('change'))"
     )
-    eventually(lambda: shows(dashboard, expected), 30)
+    eventually(lambda: shows(dashboard, expected, "visits"), 30)
     assert "breakdown=-" in dashboard.tab.address
     dashboard.press("Move step 2 one up")
     dashboard.until("location.search.includes('steps=')")

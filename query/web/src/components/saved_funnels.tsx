@@ -75,7 +75,7 @@ export function FunnelActions({ list, saved, options, changed, discard }: {
     changed(null);
   };
   return (
-    <>
+    <span class="funnel-actions">
       {error && <span class="error" role="alert">{error}</span>}
       <Popover label={`${t.saved} ▾`} className="button">
         {(closeMenu) => <FunnelMenu list={list} close={closeMenu} />}
@@ -94,7 +94,7 @@ export function FunnelActions({ list, saved, options, changed, discard }: {
       {open === "delete" && (
         <ConfirmDialog title={t.deleteTitle} text={t.confirmDelete(saved!.name)} action={t.deleteAction} run={remove} close={close} />
       )}
-    </>
+    </span>
   );
 }
 

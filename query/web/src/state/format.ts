@@ -23,6 +23,19 @@ export function formatDuration(seconds: number): string {
     : texts.units.minutes(minutes, String(whole % 60).padStart(2, "0"));
 }
 
+const SPANS: [name: keyof typeof texts.spans, seconds: number][] = [["day", 86_400], ["hour", 3600], ["minute", 60], ["second", 1]];
+
+/** A time between two events in its two largest units, or minutes alone: `4 d 13 h`, `2 min`. */
+export function formatSpan(seconds: number): string {
+  const whole = Math.round(seconds);
+  const at = SPANS.findIndex(([, size]) => whole >= size);
+  const [unit, size] = SPANS[at] ?? SPANS.at(-1)!;
+  const next = size > 60 ? SPANS[at + 1] : undefined;
+  const rest = next ? Math.floor((whole % size) / next[1]) : 0;
+  const part = (count: number, name: keyof typeof texts.spans) => `${formatNumber(count)}\u00a0${texts.spans[name]}`;
+  return [part(Math.floor(whole / size), unit), ...(next && rest ? [part(rest, next[0])] : [])].join(" ");
+}
+
 export const formatMilliseconds = (value: number): string =>
   value < 1000 ? `${plain.format(Math.round(value))} ms` : `${plain.format(value / 1000)} s`;
 

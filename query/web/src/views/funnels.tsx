@@ -2,27 +2,32 @@
 import { useRef, useState } from "preact/hooks";
 import type { Ask } from "../api/ask";
 import { isShared } from "../api/session";
-import { type Loaded, useAnswer } from "../api/use";
+import { type Loaded, useAnswer, withTotal } from "../api/use";
 import { Card } from "../components/card";
 import { fieldName } from "../components/filter_text";
+import { FunnelChart, type ShownVisitors } from "../components/funnel_chart";
+import { FunnelGroups, groupName, groupsOf } from "../components/funnel_groups";
 import { FunnelActions, useFunnels } from "../components/saved_funnels";
 import { Async, Empty, Failed, Skeleton } from "../components/states";
 import { type Suggestions, useSuggestions } from "../components/step_inputs";
 import { StepList } from "../components/step_list";
-import { VisitorsButton } from "../components/visitors_button";
 import { VisitorsDialog } from "../components/visitors_dialog";
 import { address, go, goOwn } from "../state/address";
 import type { FileColumn } from "../state/csv";
-import { formatDuration, formatNumber, formatPercent } from "../state/format";
+import { formatSpan } from "../state/format";
 import { DAY, type FunnelOptions, optionsOf, ownOf, queryOptions, type SavedFunnel } from "../state/funnel";
 import { isComplete, type Step } from "../state/steps";
 import { texts } from "../texts";
-import type { Row } from "../types";
 
 const t = texts.funnels;
 const WINDOWS: Record<number, string> = { 3600: t.windows.hour, [DAY]: t.windows.day, [7 * DAY]: t.windows.week, [30 * DAY]: t.windows.month };
-const BREAKDOWNS = ["", "visit.channel", "visit.utm_campaign", "device_type", "country", "visitor.is_new"];
-const SHARED_BREAKDOWNS = BREAKDOWNS.filter((field) => !field.startsWith("visitor."));
+/** What groups are of, beside the properties of events; a shared dashboard knows none of its visitors. */
+const BREAKDOWNS: [label: string, fields: string[]][] = [
+  [texts.breakdowns.sources, ["visit.channel", "visit.referrer_name", "visit.utm_campaign", "visit.utm_source", "visit.utm_medium", "visit.utm_term", "visit.utm_content", "visit.entry_page"]],
+  [texts.breakdowns.devices, ["device_type", "browser_name", "os_name", "screen_resolution"]],
+  [texts.breakdowns.places, ["country", "region", "city", "language", "timezone"]],
+];
+const OF_VISITORS: [label: string, fields: string[]] = [texts.metrics.visitors, ["visitor.is_new"]];
 const START: Step[] = [{ kind: "path", value: "/" }, { kind: "path", value: "" }];
 
 const FILE: FileColumn[] = [
@@ -77,18 +82,19 @@ function Funnel({ saved, list, changed }: {
   };
   const shown = { ...options, steps: steps.filter(isComplete) };
   const { breakdown } = shown;
-  const asked = queryOptions(shown);
-  const ask: Ask<"funnel"> | null = shown.steps.length > 1 ? { name: "funnel", options: asked } : null;
+  const ask: Ask<"funnel"> | null = shown.steps.length > 1 ? { name: "funnel", options: queryOptions({ ...shown, breakdown: "" }) } : null;
   return (
     <>
       <Card title={saved?.name ?? t.steps} className="wide"
         actions={!isShared() && <FunnelActions list={list} saved={saved} options={shown} changed={changed} discard={discard} />}>
-        <StepList steps={steps} change={change} suggestions={suggestions} />
-        <Settings options={options} set={(part) => goOwn(ownOf({ ...options, ...part }, saved))} />
+        <div class="funnel-setup">
+          <StepList steps={steps} change={change} suggestions={suggestions} />
+          <Settings options={options} set={(part) => goOwn({ ...ownOf({ ...options, ...part }, saved), group: "" })} />
+        </div>
       </Card>
-      <Card title={t.title} ask={ask ?? undefined} file={breakdown ? [{ field: "breakdown", label: fieldName(breakdown) }, ...FILE] : FILE} className="wide">
-        {ask ? <Result ask={ask} options={asked} isGoal={(name) => suggestions.goal.includes(name)} steps={shown.steps} /> : <Empty text={isShared() ? t.pickShared : t.pick} />}
-      </Card>
+      {ask
+        ? <Result ask={ask} breakdown={breakdown} options={shown} isGoal={(name) => suggestions.goal.includes(name)} steps={shown.steps} />
+        : <Card title={t.title} className="wide"><Empty text={isShared() ? t.pickShared : t.pick} /></Card>}
     </>
   );
 }
@@ -99,11 +105,18 @@ function firstSteps({ goal: [goal], event: [event] }: Suggestions): Step[] {
   return isShared() && event ? [START[0]!, { kind: "event", value: event }] : START;
 }
 
-const windowName = (seconds: number): string => WINDOWS[seconds] ?? formatDuration(seconds);
+const PROPERTY = "properties.";
+const breakdownName = (field: string): string => (field.startsWith(PROPERTY) ? field.slice(PROPERTY.length) : fieldName(field));
+
+const windowName = (seconds: number): string => WINDOWS[seconds] ?? formatSpan(seconds);
 
 function Settings({ options, set }: { options: FunnelOptions; set: (part: Partial<FunnelOptions>) => void }) {
   const { window, by, breakdown } = options;
   const windows = [...new Set([...Object.keys(WINDOWS).map(Number), window])];
+  const properties = useAnswer(isShared() ? null : { name: "custom_events_property_classification" });
+  const names = new Set(properties.value?.rows.map(({ property_key: key }) => `properties.${key}`));
+  if (breakdown && !BREAKDOWNS.some(([, fields]) => fields.includes(breakdown)) && !OF_VISITORS[1].includes(breakdown)) names.add(breakdown);
+  const groups = [...BREAKDOWNS, ...(isShared() ? [] : [OF_VISITORS]), [t.properties, [...names]] as const].filter(([, fields]) => fields.length);
   return (
     <div class="settings">
       <label>{t.window}
@@ -119,89 +132,53 @@ function Settings({ options, set }: { options: FunnelOptions; set: (part: Partia
       </label>
       <label>{t.breakdown}
         <select value={breakdown} onChange={(e) => set({ breakdown: e.currentTarget.value })}>
-          {[...new Set([...(isShared() ? SHARED_BREAKDOWNS : BREAKDOWNS), breakdown])].map((field) => <option key={field} value={field}>{field ? fieldName(field) : t.none}</option>)}
+          <option value="">{t.none}</option>
+          {groups.map(([label, fields]) => (
+            <optgroup key={label} label={label}>
+              {fields.map((field) => <option key={field} value={field}>{breakdownName(field)}</option>)}
+            </optgroup>
+          ))}
         </select>
       </label>
     </div>
   );
 }
 
-interface Shown {
-  step: number;
-  outcome: "completed" | "dropped";
-  group?: Record<string, unknown>;
-  title: string;
-}
-
-function Result({ ask, options, steps, isGoal }: {
+function Result({ ask, breakdown, options, steps, isGoal }: {
+  /** Without the breakdown. */
   ask: Ask<"funnel">;
-  options: Record<string, unknown>;
+  breakdown: string;
+  options: FunnelOptions;
   steps: Step[];
   /** Whether a saved goal has this name. */
   isGoal: (name: string) => boolean;
 }) {
-  const loaded = useAnswer(ask);
-  const unknown = loaded.error?.status === 400 ? steps.find(({ kind, value }) => kind === "goal" && !isGoal(value)) : undefined;
-  const [shown, setShown] = useState<Shown | null>(null);
-  const of = shown && {
-    name: "funnel", ...options, step: shown.step, outcome: shown.outcome, ...(shown.group ? { group: shown.group } : {}),
-  };
-  if (unknown) return <Empty text={t.unknownGoal(unknown.value)} />;
+  const { own } = address.value;
+  const whole = useAnswer(ask);
+  const ofGroups: Ask<"funnel"> = { ...ask, options: { ...ask.options, breakdown } };
+  const groups = useAnswer(breakdown ? ofGroups : null);
+  const [shown, setShown] = useState<ShownVisitors | null>(null);
+  const unknown = whole.error?.status === 400 ? steps.find(({ kind, value }) => kind === "goal" && !isGoal(value)) : undefined;
+  const group = breakdown && own.group ? groupsOf(groups.value?.rows ?? []).find(({ key }) => key === own.group) : undefined;
+  const of = shown && { name: "funnel", ...(shown.group ? { ...ofGroups.options, group: shown.group } : ask.options), step: shown.step, outcome: shown.outcome };
   return (
     <>
-      <Async loaded={loaded} isEmpty={({ rows }) => !rows.length} empty={t.nobody}>
-        {({ rows }) => groupsOf(rows).map(([name, group]) => (
-          <section key={name} aria-label={name || t.title}>
-            {"breakdown" in group[0]! && <h3>{name}</h3>}
-            <Bars rows={group} show={setShown} />
-          </section>
-        ))}
-      </Async>
+      <Card title={t.title} ask={unknown ? undefined : ask} file={FILE} className="wide" actions={group && (
+        <button type="button" class="button" onClick={() => goOwn({ group: "" })}>{t.allGroups}</button>)}>
+        {unknown ? <Empty text={t.unknownGoal(unknown.value)} /> : (
+          <Async loaded={whole} lines={8} isEmpty={({ rows }) => !rows.length} empty={t.nobody}>
+            {({ rows }) => <FunnelChart rows={group?.rows ?? rows} group={group} heading={group && t.ofGroup(fieldName(breakdown), groupName(breakdown, group))} by={options.by} show={setShown} />}
+          </Async>
+        )}
+      </Card>
+      {breakdown && !unknown && (
+        <Card title={t.byGroup(fieldName(breakdown))} ask={ofGroups} file={[{ field: "breakdown", label: fieldName(breakdown) }, ...FILE]} className="wide">
+          <Async loaded={withTotal(groups, whole)} lines={8} isEmpty={({ rows }) => !rows.length} empty={t.nobody}>
+            {({ rows }) => <FunnelGroups groups={groupsOf(rows)} whole={whole.value?.rows ?? []} breakdown={breakdown} show={setShown} />}
+          </Async>
+        </Card>
+      )}
       {shown && <VisitorsDialog title={shown.title} of={of!} close={() => setShown(null)} />}
-    </>
-  );
-}
-
-/** The steps of each group of a breakdown; one group without one. */
-function groupsOf(rows: Row<"funnel">[]): [name: string, rows: Row<"funnel">[]][] {
-  const groups = new Map<string, Row<"funnel">[]>();
-  for (const row of rows) {
-    const name = row.other ? t.other : "breakdown" in row ? (row.breakdown ?? t.absent) : "";
-    groups.set(name, [...(groups.get(name) ?? []), row]);
-  }
-  return [...groups];
-}
-
-function Bars({ rows, show }: { rows: Row<"funnel">[]; show: (shown: Shown) => void }) {
-  const first = rows[0]!;
-  const group = first.other ? { other: true } : "breakdown" in first ? { breakdown: first.breakdown } : undefined;
-  const last = rows.at(-1)!;
-  return (
-    <>
-      <p class="funnel-total">{first.visitors ? t.total(formatPercent(last.conversion_rate, 2), formatNumber(last.visitors), formatNumber(first.visitors)) : t.nobody}</p>
-      <ol class="funnel">
-        {rows.map((row) => (
-          <li key={row.step}>
-            <span class="funnel-name">{row.step}. {row.name}</span>
-            <span class="funnel-track">{row.visitors > 0 && <span style={{ width: `${row.conversion_rate}%` }} />}</span>
-            <span class="funnel-numbers">
-              <VisitorsButton class="row-link" open={() => show({ step: row.step, outcome: "completed", group, title: t.completed(row.name) })}>
-                {t.visitors(row.visitors, formatNumber(row.visitors))}
-              </VisitorsButton>
-              <span>{formatPercent(row.conversion_rate, 2)}</span>
-              {row.step > 1 && (
-                <>
-                  <VisitorsButton class="row-link dropped" disabled={!row.dropped}
-                    open={() => show({ step: row.step, outcome: "dropped", group, title: t.droppedBefore(row.name) })}>
-                    {t.dropped(formatNumber(row.dropped), formatPercent(row.drop_off_rate, 2))}
-                  </VisitorsButton>
-                  {row.median_seconds !== null && <span class="quiet">{t.median(formatDuration(row.median_seconds))}</span>}
-                </>
-              )}
-            </span>
-          </li>
-        ))}
-      </ol>
     </>
   );
 }
