@@ -16,6 +16,8 @@ export interface Lines {
   lines: Line[];
   partial: string | null;
   granularity: string;
+  /** By default as a number. */
+  format?: (value: number) => string;
 }
 
 const t = texts.chart;
@@ -54,7 +56,7 @@ export function LinesChart({ chart }: { chart: Lines }) {
             <svg width="26" height="8" aria-hidden="true" class={`line-${i + 1}`}>
               <line x1="1" x2="25" y1="4" y2="4" stroke-dasharray={DASHES[i]!.join(" ")} />
             </svg>
-            <span>{line.name}</span>{label !== undefined && <b>{shown(line.values[at!])}</b>}
+            <span>{line.name}</span>{label !== undefined && <b>{shown(line.values[at!], chart.format)}</b>}
           </li>
         ))}
       </ul>
@@ -66,26 +68,26 @@ export function LinesChart({ chart }: { chart: Lines }) {
   );
 }
 
-const shown = (value: number | null | undefined): string =>
-  value === null || value === undefined ? "–" : formatNumber(value);
+const shown = (value: number | null | undefined, format = formatNumber): string =>
+  value === null || value === undefined ? "–" : format(value);
 
-function LinesTable({ chart: { name, labels, lines, granularity } }: { chart: Lines }) {
+function LinesTable({ chart: { name, labels, lines, granularity, format } }: { chart: Lines }) {
   return (
     <DataTable label={name} rows={labels} className="scrolled" columns={[
       { key: "label", label: t.bucket, className: "nowrap", render: (label) => formatBucket(label, granularity) },
-      ...lines.map((line, i) => ({ key: String(i), label: line.name, number: true, render: (_: string, at: number) => shown(line.values[at]) })),
+      ...lines.map((line, i) => ({ key: String(i), label: line.name, number: true, render: (_: string, at: number) => shown(line.values[at], format) })),
     ]} />
   );
 }
 
-function draw(frame: HTMLElement, { labels, lines, granularity, partial }: Lines, colors: string[], hover: (at: number | null) => void): uPlot {
+function draw(frame: HTMLElement, { labels, lines, granularity, partial, format }: Lines, colors: string[], hover: (at: number | null) => void): uPlot {
   const running = partial === null ? -1 : labels.indexOf(partial);
   const whole = lines.every(({ values }) => values.every((value) => value === null || Number.isInteger(value)));
   const options: uPlot.Options = {
     width: Math.max(200, frame.clientWidth), height: CHART_HEIGHT, legend: { show: false }, padding: [12, 28, 0, 0],
     cursor: { y: false, points: { size: 7 }, drag: { x: false, y: false } },
     scales: { x: { time: false }, y: { range: (_, __, most) => [0, Math.max(most * 1.1, 1)] } },
-    axes: axesOf(frame, labels, granularity, whole ? countFormat : formatNumber),
+    axes: axesOf(frame, labels, granularity, format ?? (whole ? countFormat : formatNumber)),
     series: [{}, ...[DASHES, ...(running < 0 ? [] : [DASHES.map(() => RUNNING_DASH)])].flatMap((dashes) => lines.map((_, i) => ({
       stroke: colors[i], dash: dashes[i], width: 2, spanGaps: true, points: { show: labels.length === 1 },
     })))],
