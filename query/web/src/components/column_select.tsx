@@ -1,4 +1,4 @@
-// Picks a column by its words, with its name beside it; a property is named in an input.
+// Picks a column by its words; a property is named in an input.
 import { useEffect, useRef, useState } from "preact/hooks";
 import { columnText, PROPERTY } from "../state/columns";
 import { texts } from "../texts";
@@ -33,10 +33,10 @@ export function ColumnSelect({ label, value, groups, properties, change }: {
   return (
     <span class="column-select">
       <select aria-label={label} value={isProperty ? PROPERTY : value} onChange={(e) => pick(e.currentTarget.value)}>
-        {!known && <option value={value}>{optionText(value)}</option>}
+        {!known && <option value={value}>{columnText(value)}</option>}
         {groups.filter(({ names }) => names.length).map((group) => (
           <optgroup key={group.label} label={group.label}>
-            {group.names.map((name) => <option key={name} value={name}>{optionText(name)}</option>)}
+            {group.names.map((name) => <option key={name} value={name} title={name}>{columnText(name)}</option>)}
           </optgroup>
         ))}
         {properties && <option value={PROPERTY}>{t.aProperty}</option>}
@@ -48,9 +48,3 @@ export function ColumnSelect({ label, value, groups, properties, change }: {
     </span>
   );
 }
-
-/** `Page (path)`; all rows and values have no name of a column. */
-const optionText = (name: string): string => {
-  const text = columnText(name);
-  return text === name || name === "*" ? text : `${text} (${name})`;
-};

@@ -12,6 +12,7 @@ import { periodMembers } from "../state/period";
 import { texts } from "../texts";
 import type { Schemas } from "../types";
 import { type ColumnGroup, ColumnSelect } from "./column_select";
+import { Definition } from "./info";
 import { QueryCondition } from "./query_condition";
 
 const t = texts.explore;
@@ -25,6 +26,8 @@ const USUAL_VALUES: Select[] = [
   { aggregate: "count", field: "*" }, { aggregate: "uniq", field: "anonymous_id" }, { aggregate: "uniq", field: "session_id" },
   { aggregate: "uniq", field: "path" }, { aggregate: "uniq", field: "country" },
 ];
+/** What is computed of a column that was just chosen: of numbers a mean, else how many values there are. */
+const USUAL_AGGREGATES = ["avg", "uniq"];
 const LIMITS = [10, 100, 1000, 10_000];
 const NUMBER_OPERATORS = ["eq", "ne", "gt", "gte", "lt", "lte"];
 export interface Catalogue {
@@ -66,8 +69,9 @@ export function QueryBuilder({ catalogue, exploration, change }: {
     <div class="builder">
       <label>{t.table}
         <select value={table.name} onChange={(e) => change({ ...START, table: e.currentTarget.value })}>
-          {tables.map(({ name, meaning }) => <option key={name} value={name}>{`${t.tables[name] ?? name} (${name}): ${meaning}`}</option>)}
+          {tables.map(({ name }) => <option key={name} value={name}>{t.tables[name] ?? name}</option>)}
         </select>
+        <small><Definition text={table.meaning} /></small>
       </label>
       <Terms title={t.values} terms={selects} empty={usualValue(table, selects)} least={1} change={(selects) => set({ selects })}>
         {(term, replace, n) => <Value term={term} label={t.condition(t.values, n)} table={table} replace={replace} />}
@@ -129,20 +133,23 @@ const byText = (a: string, b: string): number => columnText(a).localeCompare(col
 
 function Value({ term, label, table, replace }: { term: Select; label: string; table: Table; replace: (term: Select) => void }) {
   const column = table.columns.find(({ name }) => name === term.field);
-  const aggregates = term.field === "*" ? ["count"] : (column?.aggregates ?? Object.keys(t.aggregates));
+  const aggregates = column?.aggregates ?? Object.keys(t.aggregates);
   const field = (name: string) => {
-    const known = table.columns.find((each) => each.name === name)?.aggregates ?? [];
-    const keeps = name !== "*" && (!known.length || known.includes(term.aggregate));
-    replace({ field: name, aggregate: name === "*" ? "count" : keeps ? term.aggregate : known[0]! });
+    const known = table.columns.find((each) => each.name === name)?.aggregates ?? Object.keys(t.aggregates);
+    const keeps = term.field !== "*" && known.includes(term.aggregate);
+    const usual = USUAL_AGGREGATES.find((each) => known.includes(each)) ?? known[0]!;
+    replace({ field: name, aggregate: name === "*" ? "count" : keeps ? term.aggregate : usual });
   };
   const [rows, ...others] = columnGroups(table.columns);
   return (
     <span class="query-value">
-      <select aria-label={`${label}: ${t.aggregate}`} value={term.aggregate} onChange={(e) => replace({ ...term, aggregate: e.currentTarget.value })}>
-        {[...new Set([...aggregates, term.aggregate])].map((each) => <option key={each} value={each}>{`${aggregateText(each)} (${each})`}</option>)}
-      </select>
       <ColumnSelect label={`${label}: ${t.field}`} value={term.field} properties={table.properties !== null} change={field}
         groups={[{ ...rows!, names: ["*", ...rows!.names] }, ...others]} />
+      {term.field !== "*" && (
+        <select aria-label={`${label}: ${t.aggregate}`} value={term.aggregate} onChange={(e) => replace({ ...term, aggregate: e.currentTarget.value })}>
+          {[...new Set([...aggregates, term.aggregate])].map((each) => <option key={each} value={each}>{aggregateText(each)}</option>)}
+        </select>
+      )}
     </span>
   );
 }

@@ -26,15 +26,19 @@ interface Result {
   partial: string | null;
 }
 
+/** How a result is drawn unless another shape is chosen. */
+export const usualShape = (exploration: Exploration): Shape =>
+  (hasLines(exploration) ? "line" : exploration.groups.length === 1 && exploration.selects.length === 1 ? "bar" : "table");
+
 export function QueryResult({ shape, ...result }: Result & { shape: Shape }) {
   if (shape === "line") return <OverTime {...result} />;
   if (shape === "bar") return <Bars {...result} />;
   const { exploration: { groups, selects }, rows } = result;
   const columns: Column<Row>[] = [
-    ...groups.map((group) => ({ key: group, label: columnText(group), hint: group, render: (row: Row) => <Cell group={group} value={row[columnOf(group)]} /> })),
+    ...groups.map((group) => ({ key: group, label: columnText(group), render: (row: Row) => <Cell group={group} value={row[columnOf(group)]} /> })),
     ...selects.map((select) => {
       const alias = aliasOf(select);
-      return { key: alias, label: valueText(select), hint: alias, number: true, render: (row: Row) => cellText("", row[alias], timezone.value) };
+      return { key: alias, label: valueText(select), number: true, render: (row: Row) => cellText("", row[alias], timezone.value) };
     }),
   ];
   return <DataTable label={t.result} rows={rows} columns={columns} />;
