@@ -104,7 +104,7 @@ function parameterOf(ask: Ask<QueryType>): Record<string, unknown> {
 export const isCompared = (ask: Ask<QueryType>): boolean => Boolean(ask.compared) && address.value.compare !== "none";
 
 /** Days that are not over are compared with the same part; a preset is so by itself. */
-function comparedWith(compare: string): unknown {
+export function comparedWith(compare: string): unknown {
   const [startDate, endDate] = compare.split("..");
   if (endDate) return { to: { startDate, endDate } };
   const { period } = address.value;

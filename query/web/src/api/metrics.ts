@@ -2,12 +2,13 @@
 import { address } from "../state/address";
 import { periodMembers } from "../state/period";
 import type { Schemas } from "../types";
-import { fetchJson } from "./request";
+import { type ComparedRow, comparedWith } from "./ask";
+import { fetchJson, send } from "./request";
 import { subjectQuery, timezone } from "./session";
 import { type Loaded, useLoaded } from "./use";
 
 export type Metric = string | Record<string, unknown>;
-export type MetricsRow = Record<string, number | string | null>;
+export type MetricsRow = Record<string, number | string | boolean | null>;
 
 export interface MetricsAsk {
   metrics: Metric[];
@@ -15,31 +16,66 @@ export interface MetricsAsk {
   /** Filters beside the page's. */
   filters?: Schemas["Filter"][];
   goals?: Record<string, unknown>[];
-  orderBy?: { field: string; direction: "asc" | "desc" }[];
+  orderBy?: { field: string; direction?: "asc" | "desc" }[];
   limit?: number;
 }
 
-const PATH = "/v1/query/metrics";
+export interface MetricsAnswer {
+  rows: MetricsRow[];
+  /** Rows on all pages. */
+  total: number;
+  partialBucket: string | null;
+  annotations: Schemas["SeriesAnnotation"][];
+  warnings: Schemas["ResultWarning"][];
+  comparison: { rows: ComparedRow[] } | null;
+}
 
-/** The whole request, for `Card`. */
-export function metricsRequest(ask: MetricsAsk) {
-  const { period, filters, bots } = address.value;
+const PATH = "/v1/query/metrics";
+/** Rows of a file. */
+const MOST_ROWS = 10_000;
+
+/** The whole request, for `Card`; compared when the page compares. */
+export function metricsRequest(ask: MetricsAsk, compared = false) {
+  const { period, filters, bots, compare } = address.value;
   const all = [...filters, ...(ask.filters ?? [])];
   const body = {
     ...ask,
     ...periodMembers(period),
     timezone: timezone.value,
     ...(all.length ? { filters: all } : {}),
+    ...(compared && compare !== "none" ? { compare: comparedWith(compare) } : {}),
     ...(bots ? { include_bots: true } : {}),
   };
   return { path: PATH, query: subjectQuery.value, body };
 }
 
-/** The rows of a metrics query; `null` sends no request. */
-export function useMetrics(ask: MetricsAsk | null): Loaded<MetricsRow[]> {
-  const request = ask && subjectQuery.value.website_id ? metricsRequest(ask) : null;
+/** The answer to a metrics query; `null` sends no request. */
+export function useMetricsAnswer(ask: MetricsAsk | null, compared = false): Loaded<MetricsAnswer> {
+  const request = ask && subjectQuery.value.website_id ? metricsRequest(ask, compared) : null;
   return useLoaded(request && JSON.stringify(request), async (signal) => {
     const { path, query, body } = request!;
-    return (await fetchJson<{ data: MetricsRow[] }>(path, { query, body, signal })).data;
+    const { data, meta, comparison } = await fetchJson<Schemas["MetricsResponse"]>(path, { query, body, signal });
+    return {
+      rows: data as MetricsRow[],
+      total: meta.totalRows,
+      partialBucket: meta.partialBucket ?? null,
+      annotations: meta.annotations ?? [],
+      warnings: meta.warnings ?? [],
+      comparison: (comparison as MetricsAnswer["comparison"] | undefined) ?? null,
+    };
   });
+}
+
+/** The rows of a metrics query; `null` sends no request. */
+export function useMetrics(ask: MetricsAsk | null): Loaded<MetricsRow[]> {
+  const loaded = useMetricsAnswer(ask);
+  return { ...loaded, value: loaded.value?.rows ?? null };
+}
+
+/** The service's file of a metrics query, with all rows that it may have. */
+export async function metricsFile(ask: MetricsAsk) {
+  const { path, query, body } = metricsRequest(ask);
+  const { meta } = await fetchJson<Schemas["MetricsResponse"]>(path, { query, body: { ...body, limit: 1 } });
+  const file = await send(path, { query: { ...query, format: "csv", bom: "true" }, body: { ...body, limit: MOST_ROWS, asOf: meta.versions } });
+  return { data: await file.blob(), rows: Math.min(meta.totalRows, MOST_ROWS), total: meta.totalRows };
 }

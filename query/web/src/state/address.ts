@@ -5,6 +5,7 @@ import { type Filter, formatFilter, parseFilter } from "./filters";
 import {
   DEFAULT_PERIOD, formatPeriod, type Granularity, GRANULARITIES, isDate, parseDays, parsePeriod, type Period,
 } from "./period";
+import { parseQuestion } from "./question";
 import { decoded, parseSteps } from "./steps";
 import { parseTimeZone } from "./time_zones";
 
@@ -48,7 +49,7 @@ const isSort: Check = (text) => /^\w+(:asc|:desc)?$/.test(text);
 const OF_ALL: Record<string, Check> = { page: isPage, entries: isPage, paths: isPage, sort: isSort };
 const OF_VIEWS: Record<string, Record<string, Check>> = {
   errors: { line: isNumber },
-  explore: { q: (text) => parseExploration(text) !== null },
+  explore: { ask: (text) => parseQuestion(text) !== null, q: (text) => parseExploration(text) !== null },
   funnels: { steps: (text) => parseSteps(text) !== null, window: isPage },
   retention: { cohort: isDate, after: isNumber },
   setup: { before: isNumber },

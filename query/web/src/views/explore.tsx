@@ -1,116 +1,171 @@
-// A custom query, built by picking; its result as a table, line or bars, and as a file.
-import { useState } from "preact/hooks";
-import { fetchJson, RequestError, send } from "../api/request";
-import { subjectQuery, timezone } from "../api/session";
-import { useLoaded } from "../api/use";
+// Questions of metrics and dimensions, or custom queries of rows; both can be saved.
+import type { ComponentChildren } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import { metricsFile, metricsRequest } from "../api/metrics";
+import { timezone } from "../api/session";
+import type { Loaded } from "../api/use";
 import { Card } from "../components/card";
-import { Dialog } from "../components/dialog";
-import { ownFileName, save } from "../components/download";
-import { type Catalogue, QueryBuilder } from "../components/query_builder";
-import { QueryResult, type Shape, SHAPES } from "../components/query_result";
+import { customBody, CustomQuestion } from "../components/custom_question";
+import { DownloadCsv } from "../components/download";
+import { Icon } from "../components/icon";
+import { useKnown, type WebsiteKnown } from "../components/known";
+import { QuestionBuilder } from "../components/question_builder";
+import { askOf, isCompared, QuestionResult } from "../components/question_result";
 import type { AnswerField } from "../components/request_dialog";
-import { Async, messageOf } from "../components/states";
-import { address, goOwn } from "../state/address";
-import { columnText, valueText } from "../state/columns";
-import { aliasOf, columnOf, type Exploration, formatExploration, parseExploration, queryOf, START } from "../state/exploration";
-import { formatNumber } from "../state/format";
-import { hasLines } from "../state/lines";
-import { periodMembers } from "../state/period";
+import { AllLink, filteredText, isOpen, type Saved, SavedActions, SavedList, type SavedPart, useExplorations } from "../components/saved_explorations";
+import { Async, Empty, Failed, Skeleton } from "../components/states";
+import { address, go, goOwn } from "../state/address";
+import { parseExploration, START } from "../state/exploration";
+import { explorationOf } from "../state/exploration_words";
+import { dimensionText, examples, questionText, reasonAgainst, termText } from "../state/metric_fields";
+import { columnsOf, fittedTo, formatQuestion, membersOf, NO_QUESTION, parseQuestion, type Question, questionOf, type Shape, shapesOf } from "../state/question";
 import { texts } from "../texts";
 import type { Schemas } from "../types";
 
 const t = texts.explore;
-const PATH = "/v1/query/custom";
-/** Formats of files with their extensions. */
-const FORMATS = { csv: "csv", parquet: "parquet", arrow: "arrows" };
-/** Rows of lines and files are cut only by the API's limit, not by the limit of tables. */
-const MOST_ROWS = 10_000;
+const SETTLE_MS = 250;
+const TABS = [{ id: "metrics", label: t.tabs.metrics }, { id: "rows", label: t.tabs.rows }];
 
 export default function Explore() {
-  const { own, period, filters, bots } = address.value;
-  const exploration = (own.q && parseExploration(own.q)) || START;
-  const catalogue = useLoaded("tables", (signal) => fetchJson<Catalogue>("/v1/query/tables", { signal }));
-  const shape = SHAPES.find((each) => each === own.shape) ?? "table";
-  const query = queryOf(exploration);
-  const limit = shape === "line" && hasLines(exploration) ? MOST_ROWS : exploration.limit;
-  const body = {
-    query: { ...query, filters: [...filters, ...(query.filters ?? [])] },
-    limit, timezone: timezone.value, ...periodMembers(period), ...(bots ? { include_bots: true } : {}),
+  const { item } = address.value;
+  const list = useExplorations();
+  const [stored, setStored] = useState<Saved | null>(null);
+  const listed = list.value?.find(({ id }) => id === item);
+  // The list may be older than what was just stored.
+  const saved = stored?.id === item && stored.updatedAt > (listed?.updatedAt ?? "") ? stored : listed;
+  const changed = (record: Saved | null, withFilters: boolean) => {
+    setStored(record);
+    list.reload();
+    // The filters of the page are part of what was saved.
+    if (withFilters || record?.id !== item) go({ item: record?.id ?? "", own: {}, ...(withFilters ? { filters: [] } : {}) });
   };
-  const key = exploration.selects.length ? JSON.stringify([subjectQuery.value, body]) : null;
-  const loaded = useLoaded(key, (signal) =>
-    fetchJson<Schemas["CustomResponse"]>(PATH, { query: subjectQuery.value, body, signal }));
-  const change = (changed: Exploration) => goOwn({ q: formatExploration(changed) });
+  if (item && !saved) {
+    return list.error ? <Failed error={list.error} retry={list.reload} />
+      : list.value && !list.loading ? <Empty text={t.unknown} /> : <Skeleton lines={8} />;
+  }
+  return <Exploring key={item} saved={item ? saved! : null} list={list} changed={changed} />;
+}
+
+interface Shown {
+  saved: Saved | null;
+  list: Loaded<Saved[]>;
+  changed: (saved: Saved | null, withFilters: boolean) => void;
+}
+
+function Exploring(shown: Shown) {
+  const { saved, list } = shown;
+  const { own } = address.value;
+  const known = useKnown();
+  const usual = own.q || (saved?.customQuery && !own.ask) ? "rows" : "metrics";
+  const tab = TABS.find(({ id }) => id === own.tab)?.id ?? usual;
+  const isEmpty = tab === "metrics" && !saved && !(own.ask && parseQuestion(own.ask));
   return (
     <>
-      <Card title={t.question} className="wide">
-        <div class="builder-frame">
-          <Async loaded={catalogue} lines={5}>
-            {(value) => <QueryBuilder catalogue={value} exploration={exploration} change={change} />}
-          </Async>
-        </div>
-      </Card>
-      <Card title={t.result} className="wide" request={{ path: PATH, query: subjectQuery.value, body, answer: { rows: "data[]", fields: fieldsOf(exploration) } }}
-        tabs={SHAPES.map((id) => ({ id, label: t.shapes[id] }))} tab={shape} onTab={(id) => goOwn({ shape: id === "table" ? "" : id })}
-        actions={<Actions body={body} table={exploration.table} total={loaded.value?.meta.totalRows ?? 0} />}>
-        <Async loaded={loaded} lines={8} empty={exploration.filters.length ? texts.states.emptyFiltered : undefined} isEmpty={({ data }) => !data.length}>
-          {({ data, meta }) => (
-            <>
-              <p class="quiet">{t.rows(formatNumber(data.length), formatNumber(meta.totalRows), formatNumber(meta.executionTime))}</p>
-              {shape === "line" && data.length < (meta.totalRows ?? 0) && (
-                <p class="notice">{t.cutRows(formatNumber(data.length), formatNumber(meta.totalRows))}</p>
-              )}
-              <QueryResult exploration={exploration} rows={data} partial={meta.partialBucket ?? null} shape={shape as Shape} />
-            </>
-          )}
-        </Async>
-      </Card>
+      <div class="explore-head">
+        <span class="segmented" role="group" aria-label={t.kind}>
+          {TABS.map(({ id, label }) => (
+            <button key={id} type="button" aria-pressed={id === tab} onClick={() => goOwn({ tab: id === usual ? "" : id, shape: "" })}>{label}</button>
+          ))}
+        </span>
+        {isOpen() && <AllLink />}
+      </div>
+      {tab === "rows" ? <Custom {...shown} /> : (
+        <Async loaded={known} lines={8}>{(value) => <Metrics {...shown} known={value} />}</Async>
+      )}
+      {isEmpty && <SavedList list={list} known={{ goals: known.value?.goals ?? [] }} />}
     </>
   );
 }
 
-/** Which field of the answer each column is. */
-const fieldsOf = ({ groups, selects }: Exploration): AnswerField[] => [
-  ...groups.map((group) => ({ label: columnText(group), field: columnOf(group) })),
-  ...selects.map((select) => ({ label: valueText(select), field: aliasOf(select) })),
-];
+function Custom({ saved, changed }: Shown) {
+  const { own } = address.value;
+  const base = saved?.customQuery ? explorationOf(saved.customQuery) : START;
+  const exploration = (own.q && parseExploration(own.q)) || base;
+  if (!exploration) return <Empty text={t.madeElsewhere} />;
+  const shape = own.shape || saved?.shape || "";
+  const part: SavedPart = { customQuery: customBody(exploration), metricsQuery: null, shape: (shape || null) as SavedPart["shape"] };
+  return (
+    <CustomQuestion title={saved?.name ?? t.question} exploration={exploration} shape={shape} actions={
+      <SavedActions saved={saved} part={part} edited={Boolean(own.q || own.shape)} changed={changed} discard={() => go({ own: {} })} />} />
+  );
+}
 
-/** What the query would read, and its rows as files. */
-function Actions({ body, table, total }: { body: Record<string, unknown>; table: string; total: number }) {
-  const [plan, setPlan] = useState<Schemas["ExplainResponse"] | null>(null);
-  const [error, setError] = useState("");
-  const [note, setNote] = useState("");
-  const query = subjectQuery.value;
-  const attempt = async (work: () => Promise<void>) => {
-    setError("");
-    setNote("");
-    await work().catch((problem) => setError(messageOf(problem as RequestError)));
+/** A text that has not changed for a moment; at once where there was none. */
+function useSettled(text: string): string {
+  const [settled, setSettled] = useState(text);
+  useEffect(() => {
+    const timer = setTimeout(() => setSettled(text), SETTLE_MS);
+    return () => clearTimeout(timer);
+  }, [text]);
+  return settled || text;
+}
+
+function Metrics({ saved, changed, known }: Shown & { known: WebsiteKnown }) {
+  const { own, period, filters } = address.value;
+  const base = saved?.metricsQuery ? questionOf(saved.metricsQuery) : null;
+  const question = fittedTo((own.ask && parseQuestion(own.ask)) || base || NO_QUESTION, period, timezone.value);
+  const change = (asked: Question) => {
+    const text = formatQuestion(asked);
+    const isBase = base !== null && text === formatQuestion(base);
+    goOwn({ ask: isBase ? "" : text || (base ? "{}" : ""), shape: "", tab: "" });
   };
-  const explain = () => attempt(async () =>
-    setPlan(await fetchJson<Schemas["ExplainResponse"]>("/v1/query/compile", { query, body })));
-  const download = (format: keyof typeof FORMATS) => attempt(async () => {
-    const name = ownFileName(`${texts.views.explore} ${t.tables[table] ?? table}`, FORMATS[format]); // of what is shown now
-    const response = await send(PATH, { query: { ...query, format, ...(format === "csv" && { bom: "true" }) }, body: { ...body, limit: MOST_ROWS } });
-    save(await response.blob(), name);
-    if (total > MOST_ROWS) setNote(texts.download.cut(formatNumber(MOST_ROWS), formatNumber(total)));
-  });
+  const settled = useSettled(question.metrics.length ? JSON.stringify(question) : "");
+  const answered = settled && question.metrics.length ? (JSON.parse(settled) as Question) : null;
+  const waits = answered !== null && settled !== JSON.stringify(question);
+  const part: SavedPart | null = question.metrics.length ? {
+    metricsQuery: membersOf({ ...question, filters: [...question.filters, ...filters] }) as unknown as Schemas["MetricsRequest"],
+    customQuery: null, shape: (own.shape || saved?.shape || null) as SavedPart["shape"],
+  } : null;
   return (
     <>
-      {error && <span class="error" role="alert">{error}</span>}
-      <span role="status" class="quiet">{note}</span>
-      <button type="button" class="quiet-button" onClick={() => void explain()}>{t.explain}</button>
-      <span class="quiet">{t.allRows}</span>
-      {(Object.keys(FORMATS) as (keyof typeof FORMATS)[]).map((format) => (
-        <button key={format} type="button" class="quiet-button" aria-label={t.download(format)} onClick={() => void download(format)}>
-          {format.toUpperCase()}
-        </button>
-      ))}
-      {plan && (
-        <Dialog title={t.explain} close={() => setPlan(null)} wide>
-          <ul>{plan.tables.map(({ name, rows }) => <li key={name}>{t.reads(name, formatNumber(rows))}</li>)}</ul>
-          <pre tabIndex={0}>{plan.sql}</pre>
-        </Dialog>
-      )}
+      <Card title={saved?.name ?? t.question} className="wide" actions={
+        <SavedActions saved={saved} part={part} edited={Boolean(own.ask || own.shape)} changed={changed} discard={() => go({ own: {} })} />}>
+        {saved?.description && <p class="quiet">{saved.description}</p>}
+        <QuestionBuilder known={known} question={question} change={change} />
+      </Card>
+      {answered ? <div class="settling" aria-busy={waits}><Answered {...{ known, change }} question={answered} shape={own.shape || saved?.shape || ""} /></div>
+        : question.dimensions.length > 0 ? <Empty text={t.pickMetric} />
+          : <Examples known={known} change={change} />}
     </>
+  );
+}
+
+function Answered({ known, question, shape: chosen, change }: { known: WebsiteKnown; question: Question; shape: string; change: (question: Question) => void }) {
+  const title = questionText(question, known);
+  const possible = shapesOf(question);
+  const shape = possible.find((each) => each === chosen) ?? possible[0]!;
+  const reason = reasonAgainst(question, address.value.filters, known);
+  const ask = askOf(question, shape);
+  const columns = columnsOf(question.metrics);
+  const fields: AnswerField[] = [
+    ...question.dimensions.map((name) => ({ label: dimensionText(name), field: name })),
+    ...question.metrics.map((term, i) => ({ label: termText(term, known), field: columns[i]! })),
+  ];
+  const request = { ...metricsRequest(ask, isCompared(question)), answer: { rows: "data[]", fields } };
+  return (
+    <Card title={title} className="wide" request={request} tabs={possible.map((id) => ({ id, label: t.shapes[id] }))} tab={shape}
+      onTab={(id) => goOwn({ shape: id === possible[0] && !chosen ? "" : id })}
+      actions={!reason && <DownloadCsv title={title} load={() => metricsFile(ask)} />}>
+      {reason ? <Empty text={reason} /> : <QuestionResult {...{ question, known, change }} shape={shape as Shape} />}
+    </Card>
+  );
+}
+
+function Examples({ known, change }: { known: WebsiteKnown; change: (question: Question) => void }): ComponentChildren {
+  return (
+    <Card title={t.begin} className="wide">
+      <div class="examples">
+        {examples(known, known.order).map(({ id, icon, question }) => {
+          const asked = { ...NO_QUESTION, ...question };
+          const reason = reasonAgainst(asked, address.value.filters, known);
+          return (
+            <button key={id} type="button" class="example" disabled={reason !== null} onClick={() => change(asked)}>
+              <Icon name={icon} size={18} />
+              <span><b>{t.examples[id]}</b><small>{reason ?? filteredText(asked, known)}</small></span>
+            </button>
+          );
+        })}
+      </div>
+    </Card>
   );
 }

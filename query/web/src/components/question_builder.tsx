@@ -1,0 +1,97 @@
+// Picks metrics, dimensions and the width of buckets of a question.
+import type { ComponentChildren } from "preact";
+import { timezone } from "../api/session";
+import { address } from "../state/address";
+import { PROPERTY } from "../state/columns";
+import {
+  type ChoiceGroup, dimensionGroups, dimensionText, iconOf, type Known, metricGroups, reasonAgainstDimension, reasonAgainstMetric, termIcon, termText,
+} from "../state/metric_fields";
+import { granularitiesOf } from "../state/period";
+import { bucketOf, BUCKETS, groupsOf, type Question, type Term, tidied } from "../state/question";
+import { texts } from "../texts";
+import type { IconName } from "../types";
+import { filterText } from "./filter_text";
+import { Icon } from "./icon";
+import { Picker } from "./picker";
+
+const t = texts.explore;
+const same = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other);
+
+export function QuestionBuilder({ known, question, change }: { known: Known; question: Question; change: (question: Question) => void }) {
+  const { metrics, filters } = question;
+  const set = (part: Partial<Question>) => change(tidied({ ...question, ...part }));
+  const toggleTerm = (term: Term) =>
+    set({ metrics: metrics.some((each) => same(each, term)) ? metrics.filter((each) => !same(each, term)) : [...metrics, term] });
+  const groups = groupsOf(question);
+  const bucket = bucketOf(question);
+  const setGroups = (names: string[], width = bucket) => set({ dimensions: [...(width ? [width] : []), ...names] });
+  const toggleGroup = (name: string) => setGroups(groups.includes(name) ? groups.filter((each) => each !== name) : [...groups, name]);
+  return (
+    <div class="question">
+      <Line word={t.show}>
+        {metrics.map((term, i) => (
+          <Chip key={JSON.stringify(term)} icon={termIcon(term)} text={termText(term, known)} remove={() => set({ metrics: metrics.filter((_, at) => at !== i) })} />
+        ))}
+        <Picker label={<><Icon name="plus" />{t.metric}</>} name={t.chooseMetric} className={metrics.length ? "quiet-button" : "button"}
+          groups={metricGroups(known)} isChosen={(term) => metrics.some((each) => same(each, term))}
+          reasonAgainst={(term) => reasonAgainstMetric(term, question, address.value.filters, known)} choose={toggleTerm} />
+      </Line>
+      <Line word={t.by}>
+        {groups.map((name) => <Chip key={name} icon={iconOf(name)} text={dimensionText(name)} remove={() => toggleGroup(name)} />)}
+        <Picker label={<><Icon name="plus" />{t.dimension}</>} name={t.chooseDimension} className={groups.length ? "quiet-button" : "button"}
+          groups={dimensionGroups(known)} isChosen={(name) => groups.includes(name)} typed={propertyChoice}
+          reasonAgainst={(name) => reasonAgainstDimension(name, question, known)} choose={toggleGroup} />
+      </Line>
+      <Line word={t.overTime}>
+        <Buckets bucket={bucket} reason={bucket ? null : reasonAgainstDimension("time:day", question, known)} choose={(width) => setGroups(groups, width)} />
+      </Line>
+      {filters.length > 0 && (
+        <Line word={t.onlyWhere}>
+          {filters.map((filter, i) => (
+            <Chip key={filterText(filter)} icon="list-filter" text={filterText(filter)} remove={() => set({ filters: filters.filter((_, at) => at !== i) })} />
+          ))}
+        </Line>
+      )}
+    </div>
+  );
+}
+
+const Line = ({ word, children }: { word: string; children: ComponentChildren }) => (
+  <div class="question-line" role="group" aria-label={word}>
+    <span class="question-word" aria-hidden="true">{word}</span>
+    <div class="question-terms">{children}</div>
+  </div>
+);
+
+const Chip = ({ icon, text, remove }: { icon: IconName; text: string; remove: () => void }) => (
+  <span class="chip term-chip">
+    <span class="term-text"><Icon name={icon} size={14} />{text}</span>
+    <button type="button" class="chip-remove" aria-label={t.removeTerm(text)} title={t.removeTerm(text)} onClick={remove}><Icon name="x" size={14} /></button>
+  </span>
+);
+
+/** The widths of buckets that the time range can have, and none. */
+function Buckets({ bucket, reason, choose }: { bucket: string | undefined; reason: string | null; choose: (bucket: string) => void }) {
+  const possible = granularitiesOf(address.value.period, timezone.value);
+  const names = Object.keys(BUCKETS).filter((name) => possible.includes(BUCKETS[name]!));
+  return (
+    <>
+      <span class="segmented">
+        {["", ...names].map((name) => (
+          <button key={name} type="button" aria-pressed={(bucket ?? "") === name} disabled={name !== "" && reason !== null} title={reason ?? undefined} onClick={() => choose(name)}>
+            {name ? dimensionText(name) : t.noTime}
+          </button>
+        ))}
+      </span>
+      {reason && <small class="quiet">{reason}</small>}
+    </>
+  );
+}
+
+/** What is typed as the name of a property of events. */
+function propertyChoice(text: string): ChoiceGroup<string> | null {
+  const name = text.replace(/^properties\./, "");
+  if (!/^[\w.$-]{1,100}$/.test(name)) return null;
+  const value = PROPERTY + name;
+  return { id: "property", label: t.fieldGroups.further, icon: "tag", choices: [{ value, text: dimensionText(value), meaning: t.propertyMeaning }] };
+}
