@@ -29,6 +29,10 @@ export const texts: Texts = {
     more: "Menü",
     print: "Diese Ansicht drucken",
   },
+  design: {
+    colors: "Farben", type: "Schrift", icons: "Symbole, Logos und Flaggen", controls: "Bedienelemente", numbers: "Zahlen", states: "Zustände",
+    definition: "Was die Zahlen einer Karte bedeuten, steht in ihrem Menü.",
+  },
   card: {
     menu: (title: string) => `${title}: Definition, Datei und Anfrage`,
     totalsRequest: "Anfrage der Summen",
@@ -51,7 +55,7 @@ export const texts: Texts = {
   views: {
     overview: "Übersicht", live: "Live", events: "Ereignisse", funnels: "Funnels", retention: "Retention",
     goals: "Ziele", paths: "Pfade", sessions: "Besuche", visitors: "Besucher", vitals: "Web Vitals",
-    errors: "Fehler", bots: "Bots", links: "Kurzlinks", shares: "Freigaben", explore: "Analyse", setup: "Einstellungen", list: "Liste",
+    errors: "Fehler", bots: "Bots", links: "Kurzlinks", shares: "Freigaben", explore: "Analyse", setup: "Einstellungen", list: "Liste", design: "Designsystem",
   },
   viewGroups: { look: "Traffic", people: "Personen", behavior: "Verhalten", quality: "Qualität", tools: "Werkzeuge" },
   period: {

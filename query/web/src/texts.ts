@@ -31,6 +31,10 @@ export const texts = {
     more: "Menu",
     print: "Print this view",
   },
+  design: {
+    colors: "Colors", type: "Type", icons: "Icons, logos and flags", controls: "Controls", numbers: "Numbers", states: "States",
+    definition: "What the numbers of a card mean stands in its menu.",
+  },
   card: {
     menu: (title: string) => `${title}: definition, file and request`,
     totalsRequest: "Request of the totals",
@@ -53,7 +57,7 @@ export const texts = {
   views: {
     overview: "Overview", live: "Live", events: "Events", funnels: "Funnels", retention: "Retention",
     goals: "Goals", paths: "Paths", sessions: "Visits", visitors: "Visitors", vitals: "Web vitals",
-    errors: "Errors", bots: "Bots", links: "Links", shares: "Share", explore: "Explore", setup: "Set-up", list: "List",
+    errors: "Errors", bots: "Bots", links: "Links", shares: "Share", explore: "Explore", setup: "Set-up", list: "List", design: "Design system",
   },
   viewGroups: { look: "Traffic", people: "People", behavior: "Behavior", quality: "Quality", tools: "Tools" },
   period: {

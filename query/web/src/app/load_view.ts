@@ -19,6 +19,7 @@ const MODULES: Record<ViewId, () => Promise<{ default: ComponentType }>> = {
   explore: () => import("../views/explore"),
   links: () => import("../views/links"),
   shares: () => import("../views/shares"),
+  design: () => import("../views/design"),
   setup: () => import("../views/setup"),
 };
 

@@ -20,7 +20,7 @@ export function BarList({ bars, valueLabel, nameLabel, most = mostOf(bars) }: { 
   return (
     <table class="bars">
       <thead>
-        <tr><th scope="col">{nameLabel}</th><th scope="col" class="number">{valueLabel}</th></tr>
+        <tr><th scope="col"><span class="hidden">{nameLabel}</span></th><th scope="col" class="number">{valueLabel}</th></tr>
       </thead>
       <tbody>
         {bars.map((bar) => (

@@ -5,7 +5,7 @@ import type { IconName } from "../types";
 /** Each is a module of its own, which `app/load_view.ts` names. */
 export type ViewId =
   | "overview" | "list" | "live" | "sessions" | "visitors" | "events" | "paths" | "funnels" | "goals"
-  | "retention" | "vitals" | "errors" | "bots" | "explore" | "links" | "shares" | "setup";
+  | "retention" | "vitals" | "errors" | "bots" | "explore" | "links" | "shares" | "setup" | "design";
 
 export interface View {
   id: ViewId;
@@ -48,6 +48,7 @@ export const VIEWS: View[] = [
   { id: "links", key: "l", label: texts.views.links, icon: "link", group: "tools", ranged: true, compares: "item", unfiltered: true, scope: "read:links" },
   { id: "shares", key: "s", label: texts.views.shares, icon: "share-2", group: "tools", ranged: true, manual: true, scope: "manage:websites" },
   { id: "setup", key: "u", label: texts.views.setup, icon: "settings", group: "tools", ranged: false, manual: true, scope: "manage:websites" },
+  { id: "design", label: texts.views.design, icon: "layers", group: "tools", ranged: false, manual: true, hidden: true },
 ];
 
 export const findView = (id: string): View | undefined => VIEWS.find((view) => view.id === id);

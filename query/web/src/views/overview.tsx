@@ -56,8 +56,10 @@ export default function Overview() {
     <>
       <NoEvent series={loaded.value} />
       <Card title={texts.views.overview} ask={series} definition={metricDefinition(chosen.definition)} className="hero"
-        subtitle={start && end && <p class="compared quiet">{texts.chart.comparedWith(...formatRange(start, end, timezone.value))}</p>}
-        actions={<OnlineNow />}
+        subtitle={<>
+          <OnlineNow />
+          {start && end && <p class="compared quiet">{texts.chart.comparedWith(...formatRange(start, end, timezone.value))}</p>}
+        </>}
         fields={[{ label: texts.chart.bucket, field: "date" }, { label: chosen.label, field: chosen.id }]}
         requests={[{ label: texts.card.totalsRequest, request: standardRequest(TOTALS_ASK, TOTALS.map((total) => ({ label: total.label, field: fieldOf(total) })), undefined, 0) }]}
         tabs={granularitiesOf(period, timezone.value).map((id) => ({ id, label: texts.period.granularities[id]! }))}
