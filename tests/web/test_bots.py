@@ -34,8 +34,8 @@ def test_bots_are_listed_and_one_opens_with_its_pages(bots: Dashboard) -> None:
     bots.open("bots")
     listed = bots.rows("Bots and AI crawlers")
     assert [row[:4] for row in listed] == [
-        ["GPTBot", "ai crawler", "2", "2"],
-        ["Googlebot", "search", "1", "1"],
+        ["GPTBot", "AI crawler", "2", "2"],
+        ["Googlebot", "Search", "1", "1"],
     ]
     pages = bots.rows("Pages that bots read")
     assert sorted(row[:3] for row in pages) == [
@@ -45,7 +45,7 @@ def test_bots_are_listed_and_one_opens_with_its_pages(bots: Dashboard) -> None:
     ]
 
     bots.press("GPTBot", "main")
-    bots.until("document.querySelector('.crumbs strong')?.innerText === 'ai crawler: GPTBot'")
+    bots.until("document.querySelector('.crumbs strong')?.innerText === 'AI crawler: GPTBot'")
     bots.settle()
 
     assert [row[:2] for row in bots.rows("Pages that bots read")] == [["/a", "1"], ["/b", "1"]]

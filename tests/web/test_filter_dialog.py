@@ -55,7 +55,7 @@ def values(chromium: Chromium, germans: Tenant) -> Iterator[Dashboard]:
         ("language", "German (Germany)", "de-DE", "Language is German (Germany)"),
         ("visit.channel", "email", "Email", "Channel is Email"),
         ("visit.referrer_name", "google", "Google", "Referrer is Google"),
-        ("device_type", "Mobile", "mobile", "Device is mobile"),
+        ("device_type", "Mobile", "mobile", "Device is Phone"),
         ("path", "pricing", "/pricing", "Page is /pricing"),
         ("path", "https://shop.example/pricing/?a=1#top", "/pricing", "Page is /pricing"),
         ("did.path", "Pricing", "/pricing", "Visitor saw page /pricing"),

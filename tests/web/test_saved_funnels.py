@@ -104,7 +104,7 @@ def test_filters_of_steps_stay_and_changes_are_discarded(dashboard: Dashboard) -
     funnel = create(dashboard, "Desks", steps, by="session", breakdown="country")
     dashboard.open(f"funnels/{funnel}")
     expected = dashboard.ask("funnel", steps=steps, by="session")
-    assert "Device is desktop" in dashboard.text(".steps .chip").replace("\u2068", "").replace(
+    assert "Device is Desktop" in dashboard.text(".steps .chip").replace("\u2068", "").replace(
         "\u2069", ""
     )
     choose_first = "document.querySelectorAll('.settings select')[2]"

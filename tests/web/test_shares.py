@@ -153,7 +153,7 @@ def test_behavior_is_shared_without_single_visitors(
         visitor.tab.go(f"{link}/{view}?period={RANGE}{query}")
         visitor.until("document.querySelector('main .card')")
         visitor.settle()
-        assert visitor.text(".chip.fixed") == "Device is mobile"
+        assert visitor.text(".chip.fixed") == "Device is Phone"
         assert not visitor.tab.js(PERSONAL)
 
     opened("live")

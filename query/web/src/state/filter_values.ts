@@ -20,6 +20,7 @@ export function shownValue(field: string, value: string): string {
   if (EVENT_FIELDS.includes(field)) return eventName(value);
   if (field.endsWith("country")) return countryName(value);
   if (field.endsWith("language")) return languageName(value);
+  if (field === "bot_reason") return value.replace(/^[^:]*/, (purpose) => shownValue("purpose", purpose)); // `purpose: name`
   const names = NAMES[field.replace(/^visit\./, "")] ?? {};
   return Object.hasOwn(names, value) ? names[value]! : value;
 }

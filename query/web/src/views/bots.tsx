@@ -9,6 +9,7 @@ import { Async, unlessFiltered } from "../components/states";
 import { TimeSeries } from "../components/time_series";
 import { address, addressWith, follow, goOwn } from "../state/address";
 import type { FileColumn } from "../state/csv";
+import { shownValue } from "../state/filter_values";
 import { condition } from "../state/filters";
 import { formatInstant, formatNumber } from "../state/format";
 import { texts } from "../texts";
@@ -25,7 +26,7 @@ export default function Bots() {
   const filters = reason ? [condition("bot_reason", reason)] as Filters : [];
   return (
     <>
-      {reason && <p class="crumbs"><a href={addressWith({ item: "", own: {} })} onClick={follow}>{t.back}</a> <span aria-hidden="true">›</span> <strong>{reason}</strong></p>}
+      {reason && <p class="crumbs"><a href={addressWith({ item: "", own: {} })} onClick={follow}>{t.back}</a> <span aria-hidden="true">›</span> <strong>{shownValue("bot_reason", reason)}</strong></p>}
       <TimeSeries title={t.series} unit={m.events} name="bots_time_series" field="events" filters={filters} format={countFormat} />
       {!reason && <BotTable />}
       <PageTable filters={filters} isOfOne={Boolean(reason)} />
@@ -33,12 +34,14 @@ export default function Bots() {
   );
 }
 
+const purposeText = (purpose: string | null): string => (purpose ? shownValue("purpose", purpose) : "–");
+
 /** What `bot_reason` says of a bot. */
 const reasonOf = ({ name, purpose }: Named): string => (name ? `${purpose}: ${name}` : purpose);
 
 function BotLink({ row }: { row: Named }) {
   const reason = reasonOf(row);
-  const text = row.name || row.purpose || "–";
+  const text = row.name || purposeText(row.purpose);
   return reason ? <a href={addressWith({ item: reason, own: {} })} onClick={follow}>{text}</a> : <>{text}</>;
 }
 
@@ -46,7 +49,7 @@ const instant = (text: string | null): string => (text ? formatInstant(text, tim
 
 const COLUMNS: Column<Row<"bots">>[] = [
   { key: "name", label: t.bot, sortable: true, className: "long", render: (row) => <BotLink row={row} /> },
-  { key: "purpose", label: t.purpose, sortable: true, render: (row) => row.purpose || "–" },
+  { key: "purpose", label: t.purpose, sortable: true, render: (row) => purposeText(row.purpose) },
   { key: "events", label: m.events, number: true, sortable: true, render: (row) => formatNumber(row.events) },
   { key: "pages", extra: true, label: t.differentPages, number: true, sortable: true, render: (row) => formatNumber(row.pages) },
   { key: "first_seen", extra: "wide", label: t.first, sortable: true, className: "nowrap", render: (row) => instant(row.first_seen) },
@@ -55,7 +58,7 @@ const COLUMNS: Column<Row<"bots">>[] = [
 
 const FILE: FileColumn[] = [
   { field: "name", label: t.bot },
-  { field: "purpose", label: t.purpose },
+  { field: "purpose", label: t.purpose, show: purposeText },
   { field: "events", label: m.events },
   { field: "pageviews", label: m.pageviews },
   { field: "pages", label: t.differentPages },
@@ -87,7 +90,7 @@ function BotTable() {
 const PAGE_FILE: FileColumn[] = [
   { field: "path", label: t.page },
   { field: "name", label: t.bot },
-  { field: "purpose", label: t.purpose },
+  { field: "purpose", label: t.purpose, show: purposeText },
   { field: "events", label: m.events },
   { field: "last_seen", label: texts.download.utc(t.last) },
 ];

@@ -18,7 +18,8 @@ import { countFormat, type Series, SeriesChart } from "../components/series_char
 import { Async } from "../components/states";
 import { address, addressWith, follow, go } from "../state/address";
 import type { RecordColumn } from "../state/csv";
-import { countryName, formatDay, formatInstant, formatNumber } from "../state/format";
+import { shownValue } from "../state/filter_values";
+import { formatDay, formatInstant, formatNumber } from "../state/format";
 import { dayEndedAt, daysOf, defaultGranularity, endOfDay, periodMembers, presetOf, today } from "../state/period";
 import { texts } from "../texts";
 import type { QueryType, Schemas } from "../types";
@@ -167,12 +168,12 @@ function Clicks({ link: { id: link, createdAt } }: { link: Link }) {
         <div class="series-frame"><Async loaded={loaded} lines={7}>{() => <SeriesChart series={series!} />}</Async></div>
       </Card>
       <div class="cards">
-        <Top title={t.referrers} ask={{ name: "link_top_referrers", link, options: { limit: 10 } }} />
-        <Top title={t.countries} ask={{ name: "link_top_countries", link, options: { limit: 10 } }} display={countryName} />
-        <Top title={t.regions} ask={{ name: "link_top_regions", link, options: { limit: 10 } }} inCountry />
-        <Top title={t.cities} ask={{ name: "link_top_cities", link, options: { limit: 10 } }} inCountry />
-        <Top title={t.devices} ask={{ name: "link_top_devices", link, options: { limit: 10 } }} />
-        <Top title={t.browsers} ask={{ name: "link_top_browsers", link, options: { limit: 10 } }} />
+        <Top title={t.referrers} field="referrer_name" ask={{ name: "link_top_referrers", link, options: { limit: 10 } }} />
+        <Top title={t.countries} field="country" ask={{ name: "link_top_countries", link, options: { limit: 10 } }} />
+        <Top title={t.regions} field="region" ask={{ name: "link_top_regions", link, options: { limit: 10 } }} inCountry />
+        <Top title={t.cities} field="city" ask={{ name: "link_top_cities", link, options: { limit: 10 } }} inCountry />
+        <Top title={t.devices} field="device_type" ask={{ name: "link_top_devices", link, options: { limit: 10 } }} />
+        <Top title={t.browsers} field="browser_name" ask={{ name: "link_top_browsers", link, options: { limit: 10 } }} />
       </div>
     </>
   );
@@ -180,6 +181,7 @@ function Clicks({ link: { id: link, createdAt } }: { link: Link }) {
 
 /** The name of what is not recorded. */
 const UNKNOWN = "Unknown";
+const shown = (field: string, name: string): string => (name === UNKNOWN ? texts.imported.unknown : shownValue(field, name));
 
 interface NamedClicks {
   name: string;
@@ -188,10 +190,11 @@ interface NamedClicks {
   clicks: number;
 }
 
-function Top({ title, ask, display = (name) => name, inCountry = false }: {
+function Top({ title, field, ask, inCountry = false }: {
   title: string;
   ask: Ask<QueryType>;
-  display?: (name: string) => string;
+  /** The field that the names are values of. */
+  field: string;
   /** Whether the names are places in a country. */
   inCountry?: boolean;
 }) {
@@ -205,7 +208,7 @@ function Top({ title, ask, display = (name) => name, inCountry = false }: {
         empty={areMissing ? <NoPlaces countries={{ name: "link_top_countries", link: ask.link }} /> : texts.states.empty}>
         {({ rows }) => (
           <BarList nameLabel={title} valueLabel={t.clicks} bars={(rows as unknown as NamedClicks[]).map(({ name, country, clicks }) => ({
-            key: `${name} ${country ?? ""}`, name: inCountry && country ? `${display(name)}, ${countryName(country)}` : display(name), value: clicks,
+            key: `${name} ${country ?? ""}`, name: inCountry && country ? `${shown(field, name)}, ${shown("country", country)}` : shown(field, name), value: clicks,
           }))} />
         )}
       </Async>
