@@ -322,6 +322,9 @@ class BoundQuery(Struct, frozen=True):
         return self.query_type.series or self.statement.rows_in_python is not None
 
     async def _built(self, statement: Statement) -> Sql:
+        if (range_values := statement.range_values) is not None:
+            values = range_values(self.query.time_range, self.query.now_ms)
+            statement = structs.replace(statement, values={**statement.values, **values})
         return await build_statement(self.source.engine, self.bucket_scope, statement, self.scopes)
 
     def _check_comparable(self) -> None:

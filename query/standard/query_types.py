@@ -17,6 +17,7 @@ from query.standard.types.attribution import ATTRIBUTION
 from query.standard.types.bots import BOTS
 from query.standard.types.custom_events import CUSTOM_EVENTS
 from query.standard.types.engagement import ENGAGEMENT
+from query.standard.types.error_changes import ERROR_CHANGES
 from query.standard.types.error_groups import ERROR_GROUPS
 from query.standard.types.errors import ERRORS
 from query.standard.types.event_properties import PROPERTIES
@@ -69,6 +70,7 @@ FAMILIES = (
     CLASSIFICATION,
     ERRORS,
     ERROR_GROUPS,
+    ERROR_CHANGES,
     PERFORMANCE,
     VITALS,
     METRICS,

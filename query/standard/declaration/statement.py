@@ -32,6 +32,8 @@ ReadRange = Callable[[TimeRange], TimeRange]
 """The time range whose rows are read, from that of the result."""
 TimeRangeOverride = Callable[[TimeRange, int], TimeRange]
 """The time range that is read, from the requested one and the current time."""
+RangeValues = Callable[[TimeRange, int], Mapping[str, object]]
+"""Values that depend on the time range of the result and the current time."""
 RowsInPython = Callable[[Sequence[Row], TimeRange, int], Sequence[Row]]
 """Makes the result's rows from all SQL rows, the time range and the current time."""
 
@@ -52,6 +54,8 @@ class Statement(Struct, frozen=True, kw_only=True):
     sql: str
     ctes: tuple[Cte, ...] = ()
     values: Mapping[str, object] = {}
+    range_values: RangeValues | None = None
+    """Further values, of the time range of the result: SQL sees only the one that is read."""
     granularity: Granularity | None = None
     """Width of the buckets, when it is not the requested one."""
     form: ResultForm | None = None

@@ -1,9 +1,14 @@
 """Single errors, groups of them, and their share of the sessions."""
 
+import math
+from collections import Counter
+from datetime import date
+
 from tests.oracle.aggregates import (
     ResultRow,
     distinct,
     grouped,
+    hidden,
     named,
     ordered,
     percent,
@@ -14,7 +19,8 @@ from tests.oracle.oracle import Oracle, Oracles
 from tests.oracle.query import ScopedRows
 from tests.oracle.stored_rows import Row
 from tests.oracle.types.errors import trends
-from tests.oracle.wall_clock import iso
+from tests.oracle.wall_clock import iso, wall
+from tests.query.query_service import NOW
 
 
 def cut(row: Row) -> str | None:
@@ -77,10 +83,87 @@ def fingerprints(scoped: ScopedRows) -> list[ResultRow]:
     return ordered(result, "-count", "name", "error_type", "filename", "line")
 
 
+HISTORY_MS = 90 * 24 * 3_600_000
+
+
+def changes(scoped: ScopedRows) -> list[ResultRow]:
+    """Groups against the time before, those that need attention first."""
+    start, end = scoped.start_ms, scoped.end_ms
+    before = start - (end - start)
+    until = before + min(end - start, max(NOW - start, 0))
+    rows = scoped.read_from(before - HISTORY_MS).errors
+    result: list[ResultRow] = []
+    for group, held in grouped(rows, lambda row: tuple(row.get(name) for name in GROUP)).items():
+        message, error_type, filename, line = group
+        inside = [row for row in held if row["ms"] >= start]
+        compared = [row for row in held if before <= row["ms"] < until]
+        earlier = [row for row in held if row["ms"] < start]
+        if not inside:
+            continue
+        state = state_of(len(inside), len(compared), bool(earlier))
+        days = Counter(wall(row["ms"], scoped.query.zone).date() for row in inside)
+        most = max(
+            Counter(wall(r["ms"], scoped.query.zone).date() for r in compared).values(), default=0
+        )
+        worse = sorted(day for day, count in days.items() if count > most)
+        since = {"new": min(days), "back": min(days), "worse": worse[0] if worse else None}
+        day = since.get(state)
+        result.append(
+            {
+                "name": message,
+                "error_type": error_type,
+                "filename": filename,
+                "line": line,
+                "state": state,
+                "since": day and day.isoformat(),
+                "count": len(inside),
+                "previous_count": len(compared),
+                "users": visitors(inside),
+                "sessions": distinct(inside, "session_id"),
+                "path": inside[-1].get("path"),
+                "pages": distinct(inside, "path"),
+                "browser_name": inside[-1].get("browser_name"),
+                "browsers": distinct(inside, "browser_name"),
+                "first_seen": iso(inside[0]["ms"]),
+                "last_seen": iso(inside[-1]["ms"]),
+                "last_before": iso(earlier[-1]["ms"]) if earlier else None,
+                "_calm": state in ("steady", "better"),
+            }
+        )
+    order = ("_calm", "-users", "-count", "name", "error_type", "filename", "line")
+    return hidden(ordered(result, *order))
+
+
+def by_day(rows: list[Row], zone: str) -> Counter[date]:
+    """How many rows each day has."""
+    return Counter(wall(row["ms"], zone).date() for row in rows)
+
+
+def state_of(count: int, before: int, is_known: bool) -> str:
+    """The state of a group by its errors, those before, and whether there were earlier ones."""
+    if not is_known:
+        return "new"
+    if not before:
+        return "back"
+    if abs(count - before) <= 2 * math.sqrt(count + before):
+        return "steady"
+    return "worse" if count > before else "better"
+
+
+def states(scoped: ScopedRows) -> list[ResultRow]:
+    result: list[ResultRow] = [
+        {"state": state, "groups": len(held), "errors": sum(row["count"] for row in held)}
+        for state, held in grouped(changes(scoped), lambda row: row["state"]).items()
+    ]
+    return ordered(result, "-groups", "state")
+
+
 ERRORS_MORE: Oracles = {
     "recent_errors": Oracle(recent, 50),
     "error_frequency": trends("count", None),
     "error_summary": Oracle(summary),
     "error_chart_data": trends("totalErrors", "affectedUsers"),
     "error_fingerprints": Oracle(fingerprints, 20),
+    "error_changes": Oracle(changes, 20),
+    "error_states": Oracle(states),
 }
