@@ -11,6 +11,11 @@ PAGE_VIEW_NAMES = ("screen_view", "pageview")
 """Those of PAGE_VIEW."""
 IS_TIMED = f"({PAGE_VIEW} OR name = '{PAGE_EXIT}') AND load_time > 0"
 """A row with load timings: the page view or its exit carries them, whichever the tracker does."""
+EVENT_KIND = (
+    f"CASE WHEN {PAGE_VIEW} THEN 'page_view' WHEN name = '{PAGE_EXIT}' THEN 'page_exit'"
+    f" WHEN {IS_OUTBOUND} THEN 'outbound' ELSE 'event' END"
+)
+"""What an event is, whatever its sender called it."""
 ROW_ORDER = "ms, epoch, kafka_partition, kafka_offset, seq"
 """The total order of rows."""
 NEWEST_FIRST = ", ".join(f"{part} DESC" for part in ROW_ORDER.split(", "))

@@ -7,13 +7,13 @@ from msgspec import Struct
 from query.engine.engine import Row
 from query.request.subject import SubjectKind
 from query.request.time_range import TimeRange
-from query.sql.row_definitions import NEWEST_FIRST, PAGE_VIEW
+from query.sql.row_definitions import EVENT_KIND, NEWEST_FIRST, PAGE_VIEW
 from query.sql.select import Cte
 from query.standard.declaration.fields import Instant, OptionalText
 from query.standard.declaration.query_type import QueryType
 from query.standard.declaration.statement import Statement
 from query.standard.sql.time_windows import MINUTE_MS, last_minutes
-from query.standard.types.top_lists import SOURCE
+from query.standard.types.top_lists import TAGGED_SOURCE
 from schemas.tables import EVENTS
 
 
@@ -45,6 +45,11 @@ class EventNow(Struct, frozen=True):
     country: OptionalText
     browser_name: OptionalText
     timestamp: Instant
+    kind: str
+    href: OptionalText
+    source: str
+    session_id: OptionalText
+    visitor_id: OptionalText
 
 
 class SessionNow(Struct, frozen=True):
@@ -151,14 +156,14 @@ REALTIME = (
     ),
     realtime_type(
         "realtime_referrers",
-        "visitors by referrer of their session",
+        "visitors by referrer of their session, else by its `utm_source`",
         ReferrerNow,
         f"""
-            SELECT {SOURCE}                     AS label,
+            SELECT {TAGGED_SOURCE}              AS label,
                    COUNT(DISTINCT visitor_hash) AS visitors
               FROM scoped
              WHERE {PAGE_VIEW}
-             GROUP BY {SOURCE}
+             GROUP BY {TAGGED_SOURCE}
              ORDER BY visitors DESC, label
         """,  # noqa: S608
         limit=10,
@@ -183,6 +188,11 @@ REALTIME = (
                    country,
                    browser_name,
                    ms,
+                   {EVENT_KIND} AS kind,
+                   href,
+                   {TAGGED_SOURCE} AS source,
+                   session_id,
+                   anonymous_id,
                    epoch,
                    kafka_partition,
                    kafka_offset,
@@ -190,7 +200,7 @@ REALTIME = (
               FROM scoped
              ORDER BY {NEWEST_FIRST}
         """,  # noqa: S608
-        minutes=2,
+        minutes=30,
         limit=30,
     ),
     realtime_type(

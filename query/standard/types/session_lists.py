@@ -7,7 +7,7 @@ from msgspec import Struct
 from query.prepared.session_lists import SessionList
 from query.request.subject import SubjectKind
 from query.scope.session_rows import ENDED_MS, PAGE_VIEWS, STARTED_MS, of_first_view
-from query.sql.row_definitions import PAGE_VIEW, ROW_ORDER
+from query.sql.row_definitions import EVENT_KIND, PAGE_VIEW, ROW_ORDER
 from query.sql.select import Cte
 from query.standard.declaration.fields import DurationSeconds, Instant, ListField, OptionalText
 from query.standard.declaration.listing import (
@@ -19,6 +19,7 @@ from query.standard.declaration.listing import (
 )
 from query.standard.declaration.query_type import QueryType
 from query.standard.types.session_groups import session_ctes
+from query.standard.types.top_lists import TAGGED_SOURCE
 from schemas.tables import EVENTS
 
 MAX_SESSIONS = 500
@@ -53,6 +54,7 @@ class Session(Struct, frozen=True):
     device_type: OptionalText
     browser_name: OptionalText
     os_name: OptionalText
+    source: str
     events: Annotated[list[SessionEventEntry], ListField]
 
 
@@ -66,6 +68,8 @@ class SessionEvent(Struct, frozen=True):
     device_type: OptionalText
     browser_name: OptionalText
     country: OptionalText
+    kind: str
+    href: OptionalText
 
 
 SESSION_FIRSTS = {"first_session_id": "session_id", "first_anonymous_id": "view_visitor_id"}
@@ -76,6 +80,7 @@ SESSION_FACTS = {
     "session_device": "visit_device_type",
     "session_browser": "visit_browser_name",
     "session_os": "visit_os_name",
+    "session_source": TAGGED_SOURCE,
 }
 """Columns of a list that are facts of the visit."""
 
@@ -127,6 +132,7 @@ FACT_ORDERS = {
         "device_type": "device",
         "browser_name": "browser",
         "os_name": "os",
+        "source": "source",
     }.items()
 }
 """The facts of the visit in the rows of lists, by field."""
@@ -167,7 +173,7 @@ SESSION_LISTS = (
         sql="""
             SELECT first_session_id, started_ms, ended_ms, duration_ms, page_views,
                    first_anonymous_id, session_country, session_referrer,
-                   session_device, session_browser, session_os
+                   session_device, session_browser, session_os, session_source
               FROM session_summaries
              ORDER BY started_ms DESC, first_session_id
         """,
@@ -190,6 +196,8 @@ SESSION_LISTS = (
                    device_type,
                    browser_name,
                    country,
+                   {EVENT_KIND} AS kind,
+                   href,
                    epoch,
                    kafka_partition,
                    kafka_offset,

@@ -137,6 +137,8 @@ def entry_or_exit_type(name: str, description: str, of: Callable[[str], str]) ->
 
 SOURCE = "COALESCE(visit_referrer_name, visit_referrer, 'Direct')"
 """The referrer of the visit."""
+TAGGED_SOURCE = f"COALESCE(NULLIF({SOURCE}, 'Direct'), visit_utm_source, 'Direct')"
+"""The referrer of the visit, else the source that its link was tagged with."""
 
 TOPS = (
     top_type("top_pages", "path", "visitors and page views by path", aliases=("pages",)),

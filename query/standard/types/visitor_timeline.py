@@ -3,7 +3,7 @@
 from msgspec import Struct
 
 from query.request.subject import SubjectKind
-from query.sql.row_definitions import IS_OUTBOUND, PAGE_EXIT, PAGE_VIEW, ROW_ORDER
+from query.sql.row_definitions import EVENT_KIND, ROW_ORDER
 from query.sql.select import Cte
 from query.standard.declaration.fields import Instant, OptionalText
 from query.standard.declaration.query_type import QueryType
@@ -25,10 +25,7 @@ TIMELINE_ENTRIES = Cte(
     "timeline_entries",
     f"""
     SELECT ms,
-           CASE WHEN {PAGE_VIEW} THEN 'page_view'
-                WHEN name = '{PAGE_EXIT}' THEN 'page_exit'
-                WHEN {IS_OUTBOUND} THEN 'outbound'
-                ELSE 'event' END AS kind,
+           {EVENT_KIND} AS kind,
            COALESCE(href, name) AS entry_name,
            path, session_id, properties,
            COALESCE(referrer_name, referrer) AS referrer_label, anonymous_id,

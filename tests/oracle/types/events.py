@@ -18,6 +18,15 @@ def is_custom(row: Row) -> bool:
     return not own and row.get("outbound_domain") is None
 
 
+def kind(row: Row) -> str:
+    """What an event is."""
+    if is_view(row):
+        return "page_view"
+    if row["name"] == "page_exit":
+        return "page_exit"
+    return "event" if is_custom(row) else "outbound"
+
+
 def custom_events(scoped: ScopedRows) -> list[ResultRow]:
     result = [
         {

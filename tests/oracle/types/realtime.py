@@ -8,7 +8,8 @@ from tests.oracle.oracle import Oracle, Oracles
 from tests.oracle.query import ScopedRows
 from tests.oracle.sessions import sessions
 from tests.oracle.stored_rows import Row
-from tests.oracle.types.top_lists import source
+from tests.oracle.types.events import kind
+from tests.oracle.types.top_lists import tagged_source
 from tests.oracle.wall_clock import MINUTE, iso
 from tests.query.query_service import NOW
 
@@ -51,7 +52,7 @@ def pages(scoped: ScopedRows) -> list[ResultRow]:
 def referrers(scoped: ScopedRows) -> list[ResultRow]:
     result: list[ResultRow] = [
         {"referrer": name, "visitors": visitors(held)}
-        for name, held in grouped(views(scoped.events), source).items()
+        for name, held in grouped(views(scoped.events), tagged_source).items()
     ]
     return ordered(result, "-visitors", "referrer")
 
@@ -81,6 +82,11 @@ def feed(scoped: ScopedRows) -> list[ResultRow]:
             "event_name": row["name"],
             **named(row, "path", "country", "browser_name"),
             "timestamp": iso(row["ms"]),
+            "kind": kind(row),
+            "href": row.get("href"),
+            "source": tagged_source(row),
+            "session_id": row["session_id"],
+            "visitor_id": row["device"],
         }
         for row in reversed(scoped.events)
     ]
@@ -122,7 +128,7 @@ REALTIME: Oracles = {
     "realtime_referrers": last(5, referrers, 10),
     "realtime_countries": last(5, countries, 50),
     "realtime_cities": last(5, cities, 30),
-    "realtime_feed": last(2, feed, 30),
+    "realtime_feed": last(30, feed, 30),
     "realtime_sessions": last(5, visits, 20),
     "realtime_velocity": last(60, velocity),
 }

@@ -9,7 +9,8 @@ from tests.oracle.profiles import PROFILE, TRAITS
 from tests.oracle.query import ScopedRows
 from tests.oracle.sessions import Session, sessions
 from tests.oracle.stored_rows import Row, event_order
-from tests.oracle.types.events import is_custom
+from tests.oracle.types.events import is_custom, kind
+from tests.oracle.types.top_lists import tagged_source
 from tests.oracle.wall_clock import iso
 
 
@@ -54,6 +55,7 @@ def session_list(scoped: ScopedRows) -> list[ResultRow]:
             "country": first["visit.country"],
             "referrer": visit_referrer(first),
             **of_visit(first, "device_type", "browser_name", "os_name"),
+            "source": tagged_source(first),
             "events": events(session),
         }
         for session in sessions(scoped.visit_events)
@@ -105,6 +107,8 @@ def session_events(scoped: ScopedRows) -> list[ResultRow]:
             "time": iso(row["ms"]),
             "event_name": row["name"],
             **named(row, "path", "properties", "device_type", "browser_name", "country"),
+            "kind": kind(row),
+            "href": row.get("href"),
         }
         for row in scoped.events
         if row["session_id"] is not None
@@ -244,16 +248,9 @@ def timeline(scoped: ScopedRows) -> list[ResultRow]:
 
 def moment(row: Row) -> ResultRow:
     """An event of a timeline."""
-    kind = "event"
-    if row.get("outbound_domain") is not None:
-        kind = "outbound"
-    if row["name"] == "page_exit":
-        kind = "page_exit"
-    if views([row]):
-        kind = "page_view"
     return {
         "time": iso(row["ms"]),
-        "kind": kind,
+        "kind": kind(row),
         "name": row.get("href") or row["name"],
         **named(row, "path", "session_id", "properties"),
         "referrer": referrer(row),

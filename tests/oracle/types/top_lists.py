@@ -57,6 +57,11 @@ def source(row: Row) -> str:
     return row["visit.referrer_name"] or row["visit.referrer"] or "Direct"
 
 
+def tagged_source(row: Row) -> str:
+    """Who referred, or what the link says."""
+    return referrer(row) or row["visit.utm_source"] or "Direct"
+
+
 def referrer(row: Row) -> str | None:
     """The name of the referrer; None for direct views."""
     return None if source(row) == "Direct" else source(row)
