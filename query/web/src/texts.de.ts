@@ -183,7 +183,7 @@ export const texts: Texts = {
     began: "zuvor zu wenig Daten", beganHint: "Die Daten beginnen erst im Vergleichszeitraum; eine Änderung würde nichts aussagen.",
   },
   sessions: {
-    title: "Besuche", began: "Beginn", length: "Dauer", lastEvent: "Letztes Ereignis", entry: "Einstiegsseite", source: "Referrer", country: "Land", device: "Gerät",
+    title: "Besuche", value: "Wert", began: "Beginn", length: "Dauer", lastEvent: "Letztes Ereignis", entry: "Einstiegsseite", source: "Referrer", country: "Land", device: "Gerät",
     visitor: "Besucher", timeline: "Verlauf", back: "Alle Besuche",
     one: (id: string) => `Besuch ${isolate(id)}`,
     unknown: "Dieser Besuch liegt nicht im Zeitraum. Oben einen längeren wählen.",
@@ -198,7 +198,23 @@ export const texts: Texts = {
     visitOf: (until: string) => `Besuch bis ${until}`,
     withoutVisit: "Ohne Besuch",
   },
+  alias: {
+    id: (id: string) => `Besucher ${isolate(id)}`, copy: "Kennung des Besuchers kopieren",
+    name: (first: string, second: string) => `${first}-${second}`,
+    first: ("Ahorn Bernstein Birken Blau Bronze Eis Erlen Feder Fels Feuer Flieder Frost Frühlings Gold Gras Grün Hafen Hasel Heide Herbst Honig Indigo Jade " +
+      "Kiefern Kiesel Klee Kobalt Korallen Kristall Kupfer Laub Lavendel Linden Marmor Meer Minz Mond Moor Moos Morgen Nacht Nebel Nord Oliven Opal Perlen " +
+      "Pfeffer Quarz Rosen Rubin Samt Sand Schnee See Silber Sommer Sonnen Stern Sturm Süd Tau Wald Wiesen Winter").split(" "),
+    second: ("Dachs Bär Biber Biene Bison Kranich Hirsch Delfin Taube Ente Adler Reiher Falke Frettchen Fink Fuchs Frosch Gecko Gans Hase Habicht Storch Pferd " +
+      "Steinbock Schakal Häher Turmfalke Koala Lerche Lemur Hänfling Löwe Lama Luchs Elster Marder Maulwurf Elch Motte Maus Molch Ozelot Otter Eule Panda " +
+      "Papagei Pelikan Pinguin Pony Lund Wachtel Kaninchen Rabe Robbe Lachs Seehund Spatz Kiebitz Schwan Tiger Kröte Igel Walross Zaunkönig").split(" "),
+  },
   timeline: {
+    sentences: {
+      page_view: (path: string) => `${isolate(path)} angesehen`, page_exit: (path: string) => `${isolate(path)} verlassen`,
+      event: (name: string) => `Ereignis ${isolate(name)}`, outbound: (domain: string) => `Weiter zu ${isolate(domain)}`,
+      error: (message: string) => `Fehler: ${isolate(message)}`,
+    },
+    page: "eine Seite", elsewhere: "einer anderen Website",
     kinds: { page_view: "Seitenaufruf", page_exit: "Seite verlassen", event: "Ereignis", outbound: "Externer Link", error: "Fehler" },
     on: (path: string) => `auf ${isolate(path)}`,
   },
@@ -238,7 +254,7 @@ export const texts: Texts = {
     visitorsOf: (path: string) => `Besucher von ${isolate(path)}`,
   },
   vitals: {
-    title: "Web Vitals", byPage: "Nach Seite", byGroup: "Nach Gerät und Land", measurements: "Messungen aller Web Vitals",
+    title: "Web Vitals", measurements: "Messungen aller Web Vitals",
     none: "Keine Web Vitals in diesem Zeitraum. Gemessen werden sie von einem Snippet mit dem Attribut data-vitals.",
     names: {
       LCP: "größter Inhalt", INP: "Interaktion", CLS: "Layout-Verschiebung", FCP: "erster Inhalt", TTFB: "erstes Byte",
@@ -250,12 +266,41 @@ export const texts: Texts = {
     littleBefore: "Zuvor zu wenig Daten: Im Vergleichszeitraum wurde das nicht gemessen.",
     zeroBefore: "Im Vergleichszeitraum war es 0; davon gibt es keinen Prozentwert.",
     goodShare: (share: string) => `${share} gut`,
+    changes: "Seiten: was Aufmerksamkeit braucht", byGroup: "Nebeneinander", vital: "Messwert", p75: "75. Perzentil", since: "Darüber seit", trend: "Verlauf", samplesColumn: "Messungen",
+    unsure: "unsicher", unsureHint: (least: string) => `Weniger als ${least} Messungen, jetzt oder zuvor: Ein Perzentil so weniger Werte sagt wenig.`,
+    advice: {
+      page: (vital: string, page: string, value: string, rating: string, worse: string | null) =>
+        `Am besten zuerst: ${vital} auf ${isolate(page)}: ${value} (${rating})${worse ? `, ${worse} mehr als zuvor` : ""}.`,
+      device: (vital: string, device: string, value: string, rating: string) => `Keine Seite fällt auf. Gerät ${device}: ${vital} ist ${value} (${rating}).`,
+      good: "Alle Werte sind auf jeder Seite mit genug Messungen gut, und keiner wurde schlechter.",
+      few: (least: string) => `Noch hat keine Seite ${least} Messungen eines Werts: zu wenige, um etwas hervorzuheben.`,
+    },
   },
   errors: {
     summary: "Fehler", series: "Fehler im Zeitverlauf", groups: "Gruppierte Fehler", newestPage: "Seite des neuesten", back: "Alle Fehler", message: "Fehler", errors: "Fehler",
     visitors: "Betroffene Besucher", visits: "Betroffene Besuche", rate: "Anteil der Besuche", messages: "Verschiedene Meldungen", first: "Zuerst im Zeitraum",
     last: "Zuletzt im Zeitraum", type: "Klasse", place: "Stelle", line: "Zeile", version: "Browserversion", stack: "Stacktrace des neuesten", recent: "Neueste Fehler",
     none: "Keine Fehler in diesem Zeitraum.", noneBefore: "zuvor keine Fehler",
+    state: "Status", trend: "Verlauf", trendOf: (error: string) => `Fehler im Zeitverlauf: ${isolate(error)}`, sinceDay: "Seit",
+    affected: (_visitors: number, shown: string) => `${shown} Besucher`,
+    andPages: (page: string, more: number) => `${isolate(page)} und ${more} weitere ${plural(more, "Seite", "Seiten")}`,
+    andBrowsers: (browser: string, more: number) => `${isolate(browser)} und ${more} weitere`,
+    states: {
+      all: "Alle",
+      words: { new: "Neu", back: "Wieder da", worse: "Schlimmer", steady: "Gleich", better: "Besser" },
+      since: (day: string) => `seit ${day}`, times: (times: string) => `${times}-mal so viele`, fewer: (share: string) => `${share} weniger`,
+      before: (count: string) => `zuvor ${count}`, lastBefore: (day: string) => `zuletzt am ${day}`,
+      hint: (count: string, before: string) => `${count} Fehler, ${before} im ebenso langen Zeitraum davor. Kleine Unterschiede, die Zufall sein können, gelten als gleich.`,
+    },
+    advice: {
+      new: (count: number, since: string | null) => `${count} ${plural(count, "neuer Fehler", "neue Fehler")}${since ? ` seit ${since}` : ""}`,
+      worse: (count: number, times: string | null) =>
+        `${count} Fehler ${plural(count, "wurde", "wurden")} schlimmer${times ? ` (${plural(count, "", "einer ")}${times}-mal so viele)` : ""}`,
+      back: (count: number) => `${count} Fehler ${plural(count, "ist", "sind")} wieder da`,
+      calm: "Keine neuen Fehler, und keiner wurde schlimmer.",
+      noBefore: "Davor gibt es keinen Zeitraum zum Vergleichen.",
+      start: "Am besten zuerst:",
+    },
     unknown: "Dieser Fehler trat im Zeitraum nicht auf. Oben einen längeren wählen.",
   },
   bots: {
@@ -657,11 +702,13 @@ export const texts: Texts = {
     goneNext: "Einen neuen Link dort verlangen, wo dieser herkam. Wer selbst freigegeben hat, meldet sich an und erstellt unter Freigaben einen neuen.",
   },
   live: {
-    online: (count: string) => `${count} gerade online`,
-    nowHint: "Besucher mit einem Seitenaufruf in den letzten 5 Minuten",
-    now: () => "Besucher in den letzten 5 Minuten", minutes: "Seitenaufrufe der letzten 30 Minuten", pages: "Seiten",
-    sources: "Referrer", countries: "Länder", feed: "Ereignisse, wie sie eintreffen", quiet: "In den letzten Minuten nichts.",
-    visits: "Offene Besuche", minute: "Minute",
+    now: () => "Besucher gerade online", nowRange: "mit einem Seitenaufruf in den letzten 5 Minuten",
+    minutes: "Seitenaufrufe der letzten 30 Minuten", ago: "vor 30 Minuten", justNow: "jetzt", inMinute: (views: string) => `${views} Seitenaufrufe`,
+    pages: "Seiten jetzt", sources: "Quellen jetzt", countries: "Länder jetzt", feed: "Gerade passiert", quiet: "In den letzten 30 Minuten nichts.",
+    visits: "Offene Besuche", nobody: "Gerade ist niemand auf der Website.",
+    lastVisit: (ago: string, source: string, page: string) => `Der letzte Besuch war ${ago}: von ${isolate(source)} auf ${isolate(page)}.`,
+    openLast: "Besuch öffnen",
+    online: (count: string) => `${count} online`, nowHint: "Besucher mit einem Seitenaufruf in den letzten 5 Minuten",
   },
   units: {
     seconds: (seconds: number) => `${seconds} s`,
@@ -771,6 +818,8 @@ export const texts: Texts = {
       error_frequency: "Fehler je Intervall",
       error_summary: "Summen der Fehler; die Fehlerrate ist der Anteil der Besuche mit einem Fehler an allen des Zeitraums, auch an denen aus der Zeit vor der Erfassung von Fehlern",
       error_chart_data: "Fehler und betroffene Besucher je Intervall",
+      error_changes: "Fehler mit gleicher Meldung, Klasse, Datei und Zeile: `new` (neu), `back` (wieder da: im ebenso langen Zeitraum davor keiner), `worse`, `steady` oder `better` als davor; die ersten drei zuerst. `since` ist der erste Tag mit einem, oder mit mehr als an jedem Tag davor; die 90 Tage vor jenem Zeitraum sagen nur, ob ein Fehler neu ist",
+      error_states: "wie viele Gruppen von Fehlern in jedem Zustand von error_changes sind, und ihre Fehler",
       error_fingerprints: "Fehler mit gleicher Meldung, Klasse, Datei und Zeile, mit dem neuesten als Beispiel",
       slow_pages: "Ladezeiten in Millisekunden nach Pfad, von Seitenaufrufen mit Messwerten",
       performance_by_browser: "Ladezeiten in Millisekunden nach Browser, von Seitenaufrufen mit Messwerten",
@@ -804,10 +853,10 @@ export const texts: Texts = {
       today_metrics: "Seitenaufrufe, Besucher und Besuche von heute in der Zeitzone",
       active_stats: "Besucher und Besuche mit einem Seitenaufruf in den letzten 5 Minuten",
       realtime_pages: "Besucher und Seitenaufrufe nach Pfad in den letzten 5 Minuten",
-      realtime_referrers: "Besucher nach Referrer ihres Besuchs in den letzten 5 Minuten",
+      realtime_referrers: "Besucher nach Referrer ihres Besuchs, sonst nach seiner `utm_source`, in den letzten 5 Minuten",
       realtime_countries: "Besucher nach Land in den letzten 5 Minuten",
       realtime_cities: "Besucher nach Stadt in den letzten 5 Minuten",
-      realtime_feed: "einzelne Ereignisse, neueste zuerst, in den letzten 2 Minuten",
+      realtime_feed: "einzelne Ereignisse, neueste zuerst, in den letzten 30 Minuten",
       realtime_sessions: "Besuche mit einem Seitenaufruf in den letzten 5 Minuten, neueste zuerst",
       realtime_velocity: "Seitenaufrufe, Ereignisse und Besucher je Minute der letzten 60 Minuten",
       funnel: "Besucher (oder Besuche), die die Schritte der Reihe nach abschließen",

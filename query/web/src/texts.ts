@@ -186,7 +186,7 @@ export const texts = {
     began: "too little data before", beganHint: "Data begins within the time range that this is compared with, so that a change would say nothing.",
   },
   sessions: {
-    title: "Visits", began: "Began", length: "Duration", lastEvent: "Last event", entry: "Entry page", source: "Referrer", country: "Country", device: "Device",
+    title: "Visits", value: "Value", began: "Began", length: "Duration", lastEvent: "Last event", entry: "Entry page", source: "Referrer", country: "Country", device: "Device",
     visitor: "Visitor", timeline: "What happened", back: "All visits",
     one: (id: string) => `Visit ${isolate(id)}`,
     unknown: "Nothing of this visit is in the time range. Choose a longer one above.",
@@ -201,7 +201,23 @@ export const texts = {
     visitOf: (until: string) => `Visit until ${until}`,
     withoutVisit: "Without a visit",
   },
+  alias: {
+    id: (id: string) => `Visitor ${isolate(id)}`, copy: "Copy the visitor's id",
+    name: (first: string, second: string) => `${first} ${second}`,
+    first: ("Amber Apple Ash Azure Birch Blue Bold Brave Bright Brisk Bronze Calm Cedar Clear Clever Cobalt Copper Coral Crimson Crystal Daring Dusty Early " +
+      "Ember Fair Fern Frosty Gentle Ginger Golden Green Happy Hazel Honest Indigo Ivory Jade Jolly Keen Kind Lemon Lilac Lively Lucky Lunar Maple Mellow Merry " +
+      "Minty Misty Mossy Noble Olive Opal Pearl Plum Proud Quick Quiet Ruby Rusty Sandy Silver Sunny").split(" "),
+    second: ("Badger Bear Beaver Bee Bison Crane Deer Dolphin Dove Duck Eagle Egret Falcon Ferret Finch Fox Frog Gecko Goose Hare Hawk Heron Horse Ibex Jackal " +
+      "Jay Kestrel Koala Lark Lemur Linnet Lion Llama Lynx Magpie Marten Mole Moose Moth Mouse Newt Ocelot Otter Owl Panda Parrot Pelican Penguin Pony Puffin " +
+      "Quail Rabbit Raven Robin Salmon Seal Sparrow Stork Swan Tiger Toad Turtle Walrus Wren").split(" "),
+  },
   timeline: {
+    sentences: {
+      page_view: (path: string) => `Viewed ${isolate(path)}`, page_exit: (path: string) => `Left ${isolate(path)}`,
+      event: (name: string) => `Event ${isolate(name)}`, outbound: (domain: string) => `Left for ${isolate(domain)}`,
+      error: (message: string) => `Error: ${isolate(message)}`,
+    },
+    page: "a page", elsewhere: "another website",
     kinds: { page_view: "Page view", page_exit: "Left the page", event: "Event", outbound: "Outbound link", error: "Error" },
     on: (path: string) => `on ${isolate(path)}`,
   },
@@ -241,7 +257,7 @@ export const texts = {
     visitorsOf: (path: string) => `Visitors of ${isolate(path)}`,
   },
   vitals: {
-    title: "Web vitals", byPage: "By page", byGroup: "By device and country", measurements: "Measurements of all vitals",
+    title: "Web vitals", measurements: "Measurements of all vitals",
     none: "No web vitals in this time range. They are measured by a snippet with the attribute data-vitals.",
     names: {
       LCP: "largest content", INP: "interaction", CLS: "layout shift", FCP: "first content", TTFB: "first byte",
@@ -253,12 +269,41 @@ export const texts = {
     littleBefore: "Too little data before: it was not measured in the time range that this is compared with.",
     zeroBefore: "It was 0 in the time range that this is compared with, from which there is no percentage.",
     goodShare: (share: string) => `${share} good`,
+    changes: "Pages: what needs attention", byGroup: "Side by side", vital: "Vital", p75: "75th percentile", since: "Above since", trend: "Trend", samplesColumn: "Measurements",
+    unsure: "uncertain", unsureHint: (least: string) => `Fewer than ${least} measurements, now or before: a percentile of so few says little.`,
+    advice: {
+      page: (vital: string, page: string, value: string, rating: string, worse: string | null) =>
+        `Start with ${vital} on ${isolate(page)}: ${value} (${rating})${worse ? `, ${worse} more than before` : ""}.`,
+      device: (vital: string, device: string, value: string, rating: string) => `No page stands out. On ${device} devices ${vital} is ${value} (${rating}).`,
+      good: "All vitals are good on every page with enough measurements, and none got worse.",
+      few: (least: string) => `No page has ${least} measurements of a vital yet: too few to say what to look at first.`,
+    },
   },
   errors: {
     summary: "Errors", series: "Errors over time", groups: "Grouped errors", newestPage: "Page of the newest", back: "All errors", message: "Error", errors: "Errors",
     visitors: "Affected visitors", visits: "Affected visits", rate: "Share of visits", messages: "Different messages", first: "First in period",
     last: "Last in period", type: "Class", place: "Place", line: "Line", version: "Browser version", stack: "Stack of the newest", recent: "Latest errors",
     none: "No errors in this time range.", noneBefore: "no errors before",
+    state: "Status", trend: "Trend", trendOf: (error: string) => `Errors over time: ${isolate(error)}`, sinceDay: "Since",
+    affected: (visitors: number, shown: string) => `${shown} ${plural(visitors, "visitor", "visitors")}`,
+    andPages: (page: string, more: number) => `${isolate(page)} and ${more} more ${plural(more, "page", "pages")}`,
+    andBrowsers: (browser: string, more: number) => `${isolate(browser)} and ${more} more`,
+    states: {
+      all: "All",
+      words: { new: "New", back: "Back again", worse: "Worse", steady: "Steady", better: "Better" } as Record<string, string>,
+      since: (day: string) => `since ${day}`, times: (times: string) => `${times} times as many`, fewer: (share: string) => `${share} fewer`,
+      before: (count: string) => `${count} before`, lastBefore: (day: string) => `last on ${day}`,
+      hint: (count: string, before: string) => `${count} errors, ${before} in the equally long time before. Small differences, which may be chance, are steady.`,
+    },
+    advice: {
+      new: (count: number, since: string | null) => `${count} new ${plural(count, "error", "errors")}${since ? ` since ${since}` : ""}`,
+      worse: (count: number, times: string | null) =>
+        `${count} ${plural(count, "error got worse", "errors got worse")}${times ? ` (${plural(count, "", "one ")}${times} times as many)` : ""}`,
+      back: (count: number) => `${count} ${plural(count, "error is", "errors are")} back again`,
+      calm: "No new errors, and none got worse.",
+      noBefore: "There is no time before to compare with.",
+      start: "Start with",
+    },
     unknown: "This error did not happen in the time range. Choose a longer one above.",
   },
   bots: {
@@ -659,9 +704,12 @@ export const texts = {
     goneNext: "Ask whoever gave you the link for a new one. If you shared it yourself, sign in and make a new link under Share.",
   },
   live: {
-    now: (count: number) => `${plural(count, "visitor", "visitors")} in the last 5 minutes`, minutes: "Page views of the last 30 minutes", pages: "Pages",
-    sources: "Referrers", countries: "Countries", feed: "Events as they come", quiet: "Nothing in the last minutes.",
-    visits: "Open visits", minute: "Minute",
+    now: (count: number) => `${plural(count, "visitor", "visitors")} online now`, nowRange: "with a page view in the last 5 minutes",
+    minutes: "Page views of the last 30 minutes", ago: "30 minutes ago", justNow: "now", inMinute: (views: string) => `${views} page views`,
+    pages: "Pages now", sources: "Sources now", countries: "Countries now", feed: "What just happened", quiet: "Nothing in the last 30 minutes.",
+    visits: "Open visits", nobody: "Nobody is on the website right now.",
+    lastVisit: (ago: string, source: string, page: string) => `The last visit was ${ago}: from ${isolate(source)} to ${isolate(page)}.`,
+    openLast: "Open the visit",
     online: (count: string) => `${count} online now`, nowHint: "Visitors with a page view in the last 5 minutes",
   },
   units: {

@@ -15,8 +15,8 @@ export interface Ask<Name extends QueryType> {
   compared?: boolean;
   /** Filters beside the page's. */
   filters?: Schemas["Filter"][];
-  /** Whether the query has its own time range: the page's time range and filters are left out. */
-  fixed?: boolean;
+  /** Whether the query has its own time range, or this preset: the page's time range and filters are left out. */
+  fixed?: boolean | string;
   /** The short link that is asked about, instead of the website. */
   link?: string;
 }
@@ -80,7 +80,7 @@ export function answer<Name extends QueryType>(ask: Ask<Name>, aborted: AbortSig
 }
 
 function commonMembers(ask: Ask<QueryType>): Record<string, unknown> {
-  if (ask.fixed) return { preset: "today", timezone: timezone.value };
+  if (ask.fixed) return { preset: ask.fixed === true ? "today" : ask.fixed, timezone: timezone.value };
   const { period, filters, bots } = address.value;
   return {
     ...periodMembers(period),

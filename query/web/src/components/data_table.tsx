@@ -12,6 +12,8 @@ export interface Column<One> {
   render: (row: One, at: number) => ComponentChildren;
   /** Numbers are aligned to the right. */
   number?: boolean;
+  /** A bar under the number: its length, from 0 to 1. */
+  bar?: (row: One) => number;
   sortable?: boolean;
   className?: string;
   /**
@@ -70,7 +72,12 @@ export function DataTable<One>({ label, columns, rows, rowKey, sort, onSort, tot
               {columns.map((column, i) =>
                 i === 0
                   ? <th key={column.key} scope="row" class={classOf(column)}>{column.render(row, index)}</th>
-                  : <td key={column.key} class={classOf(column)}>{column.render(row, index)}</td>)}
+                  : (
+                    <td key={column.key} class={classOf(column)}>
+                      {column.render(row, index)}
+                      {column.bar && <span class="cell-bar" aria-hidden="true"><span style={{ width: `${100 * Math.min(1, column.bar(row))}%` }} /></span>}
+                    </td>
+                  ))}
             </tr>
           ))}
         </tbody>

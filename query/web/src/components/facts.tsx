@@ -5,11 +5,11 @@ import { countryName } from "../state/format";
 
 export type Fact = [label: string, value: ComponentChildren];
 
-/** Facts without a value are left out. */
-export function Facts({ facts }: { facts: Fact[] }) {
+/** Facts without a value are left out; `strip` sets them in lines, each as wide as it is. */
+export function Facts({ facts, strip = false }: { facts: Fact[]; strip?: boolean }) {
   const known = facts.filter(([, value]) => value !== null && value !== undefined && value !== "");
   return (
-    <dl class="facts">
+    <dl class={strip ? "facts strip" : "facts"}>
       {known.map(([label, value]) => <div key={label}><dt>{label}</dt><dd>{value}</dd></div>)}
     </dl>
   );

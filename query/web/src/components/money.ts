@@ -57,5 +57,20 @@ function amountsOf(rows: MetricsRow[], at: number, currencyOf: (row: MetricsRow)
   return [...amounts];
 }
 
+/** The revenue of rows by a dimension that names them, such as visits or events; empty where no property is money, or until it is known. */
+export function useRevenueBy(dimension: string, names: string[]): Map<string, Amounts> {
+  const money = useMoney();
+  const isAsked = Boolean(money?.length && names.length);
+  const { value: rows } = useMetrics(isAsked ? {
+    metrics: ["revenue"], dimensions: [dimension, "currency"], filters: [{ field: dimension, operator: "in", value: names }] as Schemas["Filter"][],
+  } : null);
+  const amounts = new Map<string, Amounts>();
+  for (const row of rows ?? []) {
+    const name = String(row[dimension]);
+    if (row.revenue) amounts.set(name, [...(amounts.get(name) ?? []), [row.currency as string | null, Number(row.revenue)]]);
+  }
+  return amounts;
+}
+
 export const amountText = (currency: string | null, value: number): string => [formatNumber(value), currency].filter(Boolean).join(" ");
 export const amountsText = (amounts: Amounts): string => amounts.map((each) => amountText(...each)).join(" · ") || formatNumber(0);

@@ -1,42 +1,56 @@
-// What one visitor did, in order of time: an icon, a name, a page and the properties of each entry.
+// What visitors did, each entry as a sentence with an icon: of one visitor by day and visit, or of all as it comes.
 import type { ComponentChildren } from "preact";
 import { timezone } from "../api/session";
-import type { Kind } from "../state/event_kinds";
-import { formatInstant, formatTime } from "../state/format";
+import { type Kind } from "../state/event_kinds";
+import { formatBucket, formatInstant, formatTime } from "../state/format";
+import { dayOf } from "../state/period";
 import { texts } from "../texts";
+import type { IconName } from "../types";
+import { Icon } from "./icon";
 
 export interface Entry {
   time: string | null;
   kind: Kind;
+  /** Of an event, an error, or the address of an outbound link. */
   name: string;
   path: string | null;
   properties: string | null;
   session: string | null;
+  /** What stands at its end, such as who did it. */
+  by?: ComponentChildren;
 }
 
 const t = texts.timeline;
-/** Paths of icons of 16 by 16. */
-const ICONS: Record<Kind, string> = {
-  page_view: "M4 1.5h5.5L13 5v9.5H4zM9 2v3.5h3.5M6 8.5h5M6 11h5",
-  page_exit: "M8.5 2H3v12h5.5M7 8h7M11.5 5.5 14 8l-2.5 2.5",
-  event: "M9 1.5 3.5 9H8l-1 5.5L12.5 7H8z",
-  outbound: "M6.5 3H3v10h10V9.5M9 2.5h4.5V7M13 3 7.5 8.5",
-  error: "M8 2 14.5 13.5h-13zM8 6.5v3.5M8 11.8v.4",
+const ICONS: Record<Kind, IconName> = {
+  page_view: "file-text", page_exit: "log-out", event: "zap", outbound: "external-link", error: "triangle-alert",
 };
 
-/** Entries in the order given; `heading` begins each visit. */
-export function Timeline({ label, entries, heading }: {
+/** The domain of an address, which may be none. */
+const domainOf = (href: string): string => (URL.canParse(href) && new URL(href).hostname) || href || t.elsewhere;
+
+/** What happened, in words: the same wherever it is shown. */
+export function sentenceOf({ kind, name, path }: Pick<Entry, "kind" | "name" | "path">): string {
+  if (kind === "page_view" || kind === "page_exit") return t.sentences[kind](path ?? t.page);
+  return kind === "outbound" ? t.sentences.outbound(domainOf(name)) : t.sentences[kind](name);
+}
+
+/** Entries in the order given, under their day; `heading` begins each visit. */
+export function Timeline({ label, entries, days = true, heading }: {
   label: string;
   entries: Entry[];
+  days?: boolean;
   heading?: (session: string | null, first: Entry) => ComponentChildren;
 }) {
+  const dayAt = (i: number): string => (entries[i]?.time ? dayOf(Date.parse(entries[i].time), timezone.value) : "");
   return (
     <ol class="timeline" aria-label={label}>
       {entries.map((entry, i) => {
+        const beginsDay = days && (i === 0 || dayAt(i) !== dayAt(i - 1));
         const begins = heading && (i === 0 || entries[i - 1]!.session !== entry.session);
         return (
           <li key={i} class={begins ? "begins" : undefined}>
-            {begins && <h3>{heading(entry.session, entry)}</h3>}
+            {beginsDay && dayAt(i) && <h3 class="timeline-day">{formatBucket(dayAt(i), "daily")}</h3>}
+            {begins && <h4>{heading(entry.session, entry)}</h4>}
             <TimelineEntry entry={entry} />
           </li>
         );
@@ -45,16 +59,19 @@ export function Timeline({ label, entries, heading }: {
   );
 }
 
-function TimelineEntry({ entry: { time, kind, name, path, properties } }: { entry: Entry }) {
+function TimelineEntry({ entry }: { entry: Entry }) {
+  const { time, kind, name, path, properties, by } = entry;
   const isPage = kind === "page_view" || kind === "page_exit";
   return (
     <div class={`entry ${kind}`}>
       <time dateTime={time ?? undefined} title={formatInstant(time, timezone.value, true)}>{formatTime(time, timezone.value)}</time>
-      <svg viewBox="0 0 16 16" width="16" height="16" aria-hidden="true"><path d={ICONS[kind]} /></svg>
-      <span class="entry-kind">{t.kinds[kind]}</span>
-      <span class="entry-name">{isPage ? path ?? "–" : name}</span>
-      {!isPage && path && <span class="quiet">{t.on(path)}</span>}
-      <Properties text={properties} />
+      <Icon name={ICONS[kind]} size={15} />
+      <span class="entry-text">
+        <span class="entry-name" title={kind === "outbound" ? name : undefined}>{sentenceOf(entry)}</span>
+        {!isPage && path && <span class="quiet">{t.on(path)}</span>}
+        <Properties text={properties} />
+      </span>
+      {by && <span class="entry-by quiet">{by}</span>}
     </div>
   );
 }

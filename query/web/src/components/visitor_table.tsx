@@ -2,15 +2,15 @@
 import type { Ask } from "../api/ask";
 import { timezone } from "../api/session";
 import { useAnswer } from "../api/use";
-import { address, addressWith, follow, goOwn } from "../state/address";
+import { address, goOwn } from "../state/address";
 import type { FileColumn } from "../state/csv";
 import { countryName, formatInstant, formatNumber } from "../state/format";
 import { texts } from "../texts";
 import type { Row, Schemas } from "../types";
 import { type Column, DataTable, Pages, parseSort } from "./data_table";
-import { deviceText } from "./facts";
+import { Country, Device, Source } from "./seen_with";
 import { Async } from "./states";
-import { propertiesOf } from "./timeline";
+import { VisitorLink, visitorName } from "./visitor_name";
 
 const ROWS = 25;
 const t = texts.visitors;
@@ -27,28 +27,16 @@ export function visitorsAsk({ name, ...options }: Selected, filters?: Schemas["F
 const pageOf = (own: Record<string, string>): number => Math.max(1, Number(own.page) || 1);
 const sortOf = (own: Record<string, string>) => parseSort(own.sort) ?? { field: "last_visit", direction: "desc" as const };
 
-/** What a visitor is called: a name of the traits, else the sender's id. */
-export function visitorName(traits: string | null, profile: string | null): string | null {
-  const known = new Map(propertiesOf(traits));
-  return known.get("name") ?? known.get("email") ?? profile;
-}
-
 const COLUMNS: Column<Visitor>[] = [
-  {
-    key: "visitor_id", label: t.visitor, className: "whole", render: (row) => (
-      <a href={addressWith({ view: "visitors", item: row.visitor_id, filters: [] })} onClick={follow}>
-        {visitorName(row.traits, row.profile_id) ?? row.visitor_id}
-      </a>
-    ),
-  },
+  { key: "visitor_id", label: t.visitor, className: "whole", render: (row) => <VisitorLink id={row.visitor_id} name={visitorName(row.traits, row.profile_id)} /> },
   { key: "last_visit", label: m.lastSeen, sortable: true, className: "nowrap", render: (row) => formatInstant(row.last_visit, timezone.value) },
-  { key: "first_visit", extra: "wide", label: t.firstSeen, sortable: true, className: "nowrap", render: (row) => formatInstant(row.first_visit, timezone.value) },
+  { key: "referrer", extra: true, label: t.source, sortable: true, className: "nowrap", render: (row) => <Source name={row.referrer} /> },
   { key: "session_count", label: m.visits, number: true, sortable: true, render: (row) => formatNumber(row.session_count) },
   { key: "page_views", extra: true, label: m.pageviews, number: true, sortable: true, render: (row) => formatNumber(row.page_views) },
   { key: "custom_event_count", extra: "wide", label: m.events, number: true, sortable: true, render: (row) => formatNumber(row.custom_event_count) },
-  { key: "referrer", extra: true, label: t.source, sortable: true, className: "wrap", render: (row) => row.referrer ?? "–" },
-  { key: "country", extra: true, label: t.country, sortable: true, className: "wrap", render: (row) => countryName(row.country) },
-  { key: "device", extra: "wide", label: t.device, className: "wrap", render: (row) => deviceText(row.device_type, row.browser_name, row.os_name) },
+  { key: "country", extra: true, label: t.country, sortable: true, className: "nowrap", render: (row) => <Country code={row.country} /> },
+  { key: "device", extra: "wide", label: t.device, className: "nowrap", render: (row) => <Device device={row.device_type} browser={row.browser_name} system={row.os_name} short /> },
+  { key: "first_visit", extra: "wide", label: t.firstSeen, sortable: true, className: "nowrap", render: (row) => formatInstant(row.first_visit, timezone.value) },
 ];
 
 /** The columns of a file of visitors. */

@@ -3,14 +3,14 @@ import { useState } from "preact/hooks";
 import type { Ask } from "../api/ask";
 import { timezone } from "../api/session";
 import { useAnswer } from "../api/use";
-import { addressWith, follow } from "../state/address";
-import { countryName, formatInstant, formatNumber } from "../state/format";
+import { formatInstant, formatNumber } from "../state/format";
 import { texts } from "../texts";
 import { DataTable, Pages } from "./data_table";
 import { Dialog } from "./dialog";
 import { DownloadCsv, loadCsv } from "./download";
-import { deviceText } from "./facts";
+import { Country, Device } from "./seen_with";
 import { Async } from "./states";
+import { VisitorLink, visitorName } from "./visitor_name";
 import { VISITOR_FILE } from "./visitor_table";
 
 const ROWS = 25;
@@ -35,13 +35,9 @@ export function VisitorsDialog({ title, of, close }: {
               <DownloadCsv title={title} load={() => loadCsv(ask, VISITOR_FILE)} />
             </div>
             <DataTable label={title} rows={rows} rowKey={(row) => row.visitor_id} columns={[
-              {
-                key: "visitor", label: t.visitor, render: (row) => (
-                  <a href={addressWith({ view: "visitors", item: row.visitor_id })} onClick={follow}>{row.profile_id ?? row.visitor_id}</a>
-                ),
-              },
-              { key: "country", extra: true, label: t.country, render: (row) => countryName(row.country) },
-              { key: "device", extra: true, label: t.device, render: (row) => deviceText(row.device_type) },
+              { key: "visitor", label: t.visitor, className: "whole", render: (row) => <VisitorLink id={row.visitor_id} name={visitorName(row.traits, row.profile_id)} /> },
+              { key: "country", extra: true, label: t.country, className: "nowrap", render: (row) => <Country code={row.country} /> },
+              { key: "device", extra: true, label: t.device, className: "nowrap", render: (row) => <Device device={row.device_type} browser={row.browser_name} system={row.os_name} short /> },
               { key: "views", label: texts.metrics.pageviews, number: true, render: (row) => formatNumber(row.page_views) },
               { key: "last", extra: true, label: t.last, number: true, render: (row) => formatInstant(row.last_visit, timezone.value) },
             ]} />

@@ -72,6 +72,17 @@ export function formatRange(start: string, end: string, timeZone: string): [days
   return [formatDays({ start: dayOf(Date.parse(start), timeZone), end: last }), isWhole ? null : time];
 }
 
+const list = new Intl.ListFormat(locale, { type: "conjunction" });
+export const listText = (parts: string[]): string => list.format(parts);
+
+/** A day of the last six by its weekday, an earlier one by its date. */
+export function weekdayOf(day: string): string {
+  const date = new Date(day);
+  const age = (Date.now() - date.getTime()) / 86_400_000;
+  const parts: Intl.DateTimeFormatOptions = age < 6 ? { weekday: "long" } : { day: "numeric", month: "short" };
+  return new Intl.DateTimeFormat(locale, { ...parts, timeZone: "UTC" }).format(date);
+}
+
 export const weekdayName = (day: number): string =>
   new Intl.DateTimeFormat(locale, { weekday: "long", timeZone: "UTC" }).format(new Date(Date.UTC(2024, 0, day)));
 

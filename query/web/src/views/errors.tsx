@@ -1,29 +1,38 @@
-// Errors in groups of one message, class, file and line; one group with its stack, where it happens and the latest.
+// Errors in groups of one message, class, file and line, with what became of each since the time before; one group with its
+// stack, where it happens and the latest.
+import type { ComponentChildren } from "preact";
 import type { Ask, ComparedRow } from "../api/ask";
 import { type ComparedData, useComparedData } from "../api/compared";
 import { useMetrics } from "../api/metrics";
 import { timezone } from "../api/session";
-import { useAnswer } from "../api/use";
+import { useAnswer, withTotal } from "../api/use";
 import { BarList } from "../components/bar_list";
 import { Card } from "../components/card";
-import { Change, changeColumn, changeFile } from "../components/change";
+import { Change } from "../components/change";
 import { type Column, DataTable, Pages, parseSort } from "../components/data_table";
 import { deviceText, Facts } from "../components/facts";
+import { Icon } from "../components/icon";
+import { Flag, Logo } from "../components/logo";
+import { Country } from "../components/seen_with";
 import { countFormat } from "../components/series_chart";
+import { Sparkline } from "../components/sparkline";
 import { Async, unlessFiltered } from "../components/states";
-import { TimeSeries } from "../components/time_series";
+import { shownGranularity, TimeSeries } from "../components/time_series";
+import { VisitorLink } from "../components/visitor_name";
 import { address, addressWith, follow, goOwn } from "../state/address";
 import type { FileColumn } from "../state/csv";
 import { condition } from "../state/filters";
-import { countryName, formatInstant, formatNumber, formatPercent } from "../state/format";
+import { dayOf } from "../state/period";
+import { countryName, formatDay, formatInstant, formatNumber, formatPercent, listText, weekdayOf } from "../state/format";
 import { texts } from "../texts";
-import type { Row } from "../types";
+import type { IconName, Row, Schemas } from "../types";
 import { sessionAddress } from "./sessions";
 
 const ROWS = 20;
 const TOP = 8;
 const t = texts.errors;
-type Group = Row<"error_fingerprints">;
+type Group = Row<"error_changes">;
+type Sample = Row<"error_fingerprints">;
 type Filters = NonNullable<Ask<"recent_errors">["filters"]>;
 
 export default function Errors() {
@@ -34,9 +43,10 @@ function AllErrors() {
   const before = useComparedData();
   return (
     <>
+      {before && <Advice hasBefore={before !== "none"} />}
       <Summary before={before} />
+      <GroupTable hasBefore={before !== "none"} />
       <TimeSeries title={t.series} unit={t.errors} name="error_chart_data" field="totalErrors" format={countFormat} />
-      <GroupTable before={before} />
     </>
   );
 }
@@ -77,37 +87,120 @@ function Summary({ before }: Compared) {
   );
 }
 
-const place = (row: Group): string => [row.filename, row.line].filter((part) => part !== null).join(":");
+const isWorrying = ({ state }: Pick<Group, "state">): boolean => state === "new" || state === "worse" || state === "back";
+
+/** What to look at first, as a sentence. */
+function Advice({ hasBefore }: { hasBefore: boolean }) {
+  const changes = useAnswer({ name: "error_changes", options: { limit: ROWS } });
+  const states = useAnswer({ name: "error_states" });
+  return (
+    <div class="advice-frame">
+      <Async loaded={withTotal(changes, states)} lines={1}>
+        {({ rows }) => {
+          const [first] = rows;
+          const worrying = hasBefore && first && isWorrying(first);
+          return (
+            <p class={`advice ${worrying ? "worse" : first ? "" : "better"}`}>
+              <Icon name={worrying ? "triangle-alert" : first ? "info" : "circle-check"} />
+              <span>
+                {!first ? unlessFiltered(t.none) : !hasBefore ? t.advice.noBefore : worrying ? adviceOf(rows, states.value?.rows ?? []) : t.advice.calm}
+                {first && <> {t.advice.start} <a href={groupAddress(first)} onClick={follow}>{first.name}</a> ({t.affected(first.users, formatNumber(first.users))}).</>}
+              </span>
+            </p>
+          );
+        }}
+      </Async>
+    </div>
+  );
+}
+
+function adviceOf(rows: Group[], states: Row<"error_states">[]): string {
+  const count = (state: string): number => states.find((each) => each.state === state)?.groups ?? 0;
+  const newest = rows.filter(({ state, since }) => state === "new" && since).map(({ since }) => since!).toSorted()[0];
+  const steepest = rows.filter(({ state }) => state === "worse").map(timesOf).toSorted((a, b) => b - a)[0];
+  return sentences([
+    count("new") > 0 && t.advice.new(count("new"), newest ? weekdayOf(newest) : null),
+    count("worse") > 0 && t.advice.worse(count("worse"), steepest ? formatTimes(steepest) : null),
+    count("back") > 0 && t.advice.back(count("back")),
+  ]);
+}
+
+const sentences = (parts: (string | false)[]): string => `${listText(parts.filter((part) => part !== false))}.`;
+
+/** How many times as many errors as before. */
+const timesOf = ({ count, previous_count: before }: Group): number => (before ? count / before : 0);
+const formatTimes = (times: number): string => formatNumber(times < 10 ? Math.round(10 * times) / 10 : Math.round(times));
+
+const STATE_ICONS: Record<string, IconName> = { new: "sparkles", worse: "trending-up", back: "history", steady: "minus", better: "trending-down" };
+
+/** What became of a group since the time before, in words. */
+function State({ row }: { row: Group }) {
+  const { state, since, count, previous_count: before, last_before: last } = row;
+  const detail = state === "worse" ? [t.states.times(formatTimes(timesOf(row))), since && t.states.since(weekdayOf(since))].filter(Boolean).join(", ")
+    : state === "new" ? since && t.states.since(weekdayOf(since))
+      : state === "back" ? last && t.states.lastBefore(formatDay(dayOf(Date.parse(last), timezone.value)))
+        : state === "better" ? t.states.fewer(formatPercent((100 * (before - count)) / before, 0)) : t.states.before(formatNumber(before));
+  return (
+    <span class={`state ${state}`} title={t.states.hint(formatNumber(count), formatNumber(before))}>
+      <span class="state-word"><Icon name={STATE_ICONS[state] ?? "minus"} size={13} />{t.states.words[state] ?? state}</span>
+      {detail && <small class="quiet">{detail}</small>}
+    </span>
+  );
+}
+
+/** The file without its host, and the line. */
+const place = ({ filename, line }: Pick<Group, "filename" | "line">): string =>
+  [filename && URL.canParse(filename) ? new URL(filename).pathname : filename, line].filter((part) => part !== null).join(":");
 
 const groupAddress = (row: Group): string => addressWith({
   item: row.name ?? "", own: { type: row.error_type ?? "", file: row.filename ?? "", line: String(row.line ?? "") },
 });
 
-const COLUMNS: Column<Group>[] = [
-  {
-    key: "name", label: t.message, className: "message", render: (row) => (
-      <>
-        <a href={groupAddress(row)} onClick={follow}>{row.name}</a>
-        <small>{[row.error_type, place(row)].filter(Boolean).join(" · ")}</small>
-      </>
-    ),
-  },
-  { key: "count", label: t.errors, number: true, sortable: true, render: (row) => formatNumber(row.count) },
-  { key: "users", extra: true, label: t.visitors, number: true, sortable: true, render: (row) => formatNumber(row.users) },
-  { key: "first_seen", extra: "wide", label: t.first, sortable: true, className: "nowrap", render: (row) => formatInstant(row.first_seen, timezone.value) },
-  { key: "last_seen", extra: true, label: t.last, sortable: true, className: "nowrap", render: (row) => formatInstant(row.last_seen, timezone.value) },
-];
+/** Where it happens: the newest page and browser, and how many others. */
+const whereText = ({ path, pages, browser_name: browser, browsers }: Group): string => [
+  path && (pages > 1 ? t.andPages(path, pages - 1) : path),
+  browser && (browsers > 1 ? t.andBrowsers(browser, browsers - 1) : browser),
+].filter(Boolean).join(" · ");
 
-const COUNT: [string, string] = ["count", t.errors];
+function columnsOf(visitors: number | undefined, hasBefore: boolean, series: Map<string, (number | null)[]>, isRunning: boolean): Column<Group>[] {
+  return [
+    {
+      key: "name", label: t.message, className: "message", render: (row) => (
+        <>
+          <a href={groupAddress(row)} onClick={follow}>{row.name}</a>
+          <small class="quiet" title={row.filename ?? undefined}>{[row.error_type, place(row)].filter(Boolean).join(" · ")}</small>
+          <small class="quiet">{whereText(row)}</small>
+        </>
+      ),
+    },
+    ...(hasBefore ? [{ key: "state", label: t.state, render: (row) => <State row={row} /> } satisfies Column<Group>] : []),
+    {
+      key: "trend", extra: true, label: t.trend, className: "trend",
+      render: (row) => series.has(keyOf(row)) && <Sparkline values={series.get(keyOf(row))!} label={t.trendOf(row.name)} isRunning={isRunning} />,
+    },
+    { key: "count", label: t.errors, number: true, sortable: true, render: (row) => formatNumber(row.count) },
+    {
+      key: "users", extra: true, label: t.visitors, number: true, sortable: true, bar: visitors ? (row) => row.users / visitors : undefined,
+      render: (row) => <>{formatNumber(row.users)}{visitors ? <small class="quiet"> {formatPercent((100 * row.users) / visitors)}</small> : null}</>,
+    },
+    { key: "first_seen", extra: "wide", label: t.first, sortable: true, className: "nowrap", render: (row) => formatInstant(row.first_seen, timezone.value) },
+    { key: "last_seen", extra: true, label: t.last, sortable: true, className: "nowrap", render: (row) => formatInstant(row.last_seen, timezone.value) },
+  ];
+}
+
 const FILE: FileColumn[] = [
   { field: "name", label: t.message },
   { field: "error_type", label: t.type },
   { field: "filename", label: t.place },
   { field: "line", label: t.line },
-  { field: "path", label: t.newestPage },
+  { field: "state", label: t.state },
+  { field: "since", label: t.sinceDay },
   { field: "count", label: t.errors },
+  { field: "previous_count", label: texts.download.before(t.errors) },
   { field: "users", label: t.visitors },
   { field: "sessions", label: t.visits },
+  { field: "path", label: t.newestPage },
+  { field: "browser_name", label: texts.filters.fields.browser_name! },
   { field: "first_seen", label: texts.download.utc(t.first) },
   { field: "last_seen", label: texts.download.utc(t.last) },
 ];
@@ -124,18 +217,28 @@ const RECENT_FILE: FileColumn[] = [
   { field: "session_id", label: texts.filters.fields.session_id! },
 ];
 
-function GroupTable({ before }: Compared) {
+const TABS = ["all", "new", "worse", "back", "steady", "better"];
+
+function GroupTable({ hasBefore }: { hasBefore: boolean }) {
   const { own } = address.value;
   const page = Math.max(1, Number(own.page) || 1);
-  const sort = parseSort(own.sort) ?? { field: "count", direction: "desc" as const };
-  const ask: Ask<"error_fingerprints"> = { name: "error_fingerprints", compared: true, options: { limit: ROWS, page, orderBy: [sort] } };
+  const sort = parseSort(own.sort);
+  const state = hasBefore && own.state !== "all" && TABS.includes(own.state ?? "") ? own.state! : null;
+  const ask: Ask<"error_changes"> = { name: "error_changes", options: { limit: ROWS, page, ...(sort ? { orderBy: [sort] } : {}), ...(state ? { state } : {}) } };
   const loaded = useAnswer(ask);
+  const states = useAnswer(hasBefore ? { name: "error_states" } : null);
+  const visitors = useAnswer({ name: "summary_metrics" }).value?.rows[0]?.unique_visitors;
+  const { series, isRunning } = useGroupSeries(loaded.value?.rows ?? []);
+  const groups = (id: string): number => states.value?.rows.reduce((sum, each) => sum + (id === "all" || each.state === id ? each.groups : 0), 0) ?? 0;
+  const tabs = TABS.filter((id) => id === "all" || id === state || groups(id)).map((id) => (
+    { id, label: `${id === "all" ? t.states.all : t.states.words[id]} ${states.value ? formatNumber(groups(id)) : ""}` }));
   return (
-    <Card title={t.groups} ask={ask} file={[...FILE, ...changeFile(COUNT, before)]} className="wide">
+    <Card title={t.groups} ask={ask} file={FILE} className="wide" tabs={hasBefore ? tabs : undefined} tab={state ?? "all"}
+      onTab={(id) => goOwn({ state: id === "all" ? "" : id, page: "" })}>
       <Async loaded={loaded} lines={8} isEmpty={({ rows }) => !rows.length} empty={unlessFiltered(t.none)}>
-        {({ rows, total, comparison }) => (
+        {({ rows, total }) => (
           <>
-            <DataTable label={t.groups} columns={[...COLUMNS.slice(0, 2), ...changeColumn<Group>(COUNT, comparison?.rows, before, true), ...COLUMNS.slice(2)]} rows={rows} sort={sort}
+            <DataTable label={t.groups} columns={columnsOf(visitors, hasBefore, series, isRunning)} rows={rows} rowKey={keyOf} sort={sort}
               onSort={({ field, direction }) => goOwn({ sort: `${field}:${direction}`, page: "" })} />
             <Pages page={page} pages={Math.ceil(total / ROWS)} go={(to) => goOwn({ page: to > 1 ? String(to) : "" })} />
           </>
@@ -144,6 +247,35 @@ function GroupTable({ before }: Compared) {
     </Card>
   );
 }
+
+const GROUP_FIELDS = ["message", "error_type", "filename", "lineno"];
+const keyOf = ({ name, error_type: type, filename, line }: Group): string => JSON.stringify([name, type, filename, line]);
+
+/** Errors of each day, or hour, by group. */
+function useGroupSeries(rows: Group[]): { series: Map<string, (number | null)[]>; isRunning: boolean } {
+  const by = shownGranularity();
+  const time = `time:${METRIC_BUCKETS[by] ?? "day"}`;
+  const buckets = useAnswer({ name: "error_chart_data", options: { granularity: by } }).value;
+  const loaded = useMetrics(rows.length ? {
+    metrics: ["errors"], dimensions: [...GROUP_FIELDS, time], limit: 10_000,
+    filters: [{ field: "message", operator: "in", value: [...new Set(rows.map(({ name }) => name))] }] as Schemas["Filter"][],
+  } : null);
+  const labels = buckets?.rows.map(({ date }) => date) ?? [];
+  const at = new Map(labels.map((label, i) => [label, i]));
+  const series = new Map<string, (number | null)[]>();
+  for (const row of loaded.value ?? []) {
+    const key = JSON.stringify(GROUP_FIELDS.map((field) => row[field]));
+    const values = series.get(key) ?? labels.map(() => 0);
+    const position = at.get(String(row[time]));
+    if (position !== undefined) values[position] = Number(row.errors);
+    series.set(key, values);
+  }
+  const partial = buckets?.partialBucket ?? null;
+  return { series: buckets ? series : new Map(), isRunning: partial !== null && labels.at(-1) === partial };
+}
+
+/** Buckets of metrics queries by those of series. */
+const METRIC_BUCKETS: Record<string, string> = { minute: "minute", hourly: "hour", daily: "day", weekly: "week", monthly: "month" };
 
 /** What makes the group of the address. */
 function groupFilters(): Filters {
@@ -161,49 +293,61 @@ function ErrorGroup() {
   const filters = groupFilters();
   const ask: Ask<"error_fingerprints"> = { name: "error_fingerprints", options: { limit: 1 }, filters };
   const loaded = useAnswer(ask);
+  const changes = useAnswer({ name: "error_changes", options: { limit: 1 }, filters });
+  const before = useComparedData();
   return (
     <>
       <p class="crumbs"><a href={addressWith({ item: "", own: {} })} onClick={follow}>{t.back}</a></p>
-      <Card title={item} ask={ask} fields={FILE} className="wide">
+      <Card title={item} ask={ask} fields={FILE.slice(0, 4)} className="wide">
         <Async loaded={loaded} lines={6} isEmpty={({ rows }) => !rows.length} empty={t.unknown}>
-          {({ rows: [row] }) => <GroupFacts row={row!} />}
+          {({ rows: [row] }) => <GroupFacts row={row!} change={before && before !== "none" ? changes.value?.rows[0] : undefined} />}
         </Async>
       </Card>
       <TimeSeries title={t.series} unit={t.errors} name="error_chart_data" field="totalErrors" filters={filters} format={countFormat} />
       <div class="cards part">
         <Top title={texts.filters.fields.path!} dimension="path" filters={filters} />
-        <Top title={texts.filters.fields.browser_name!} dimension="browser_name" filters={filters} />
+        <Top title={texts.filters.fields.browser_name!} dimension="browser_name" filters={filters} image={(name) => <Logo name={name} />} />
+        <Top title={texts.filters.fields.os_name!} dimension="os_name" filters={filters} image={(name) => <Logo name={name} other="monitor" />} />
+        <Top title={texts.filters.fields.country!} dimension="country" filters={filters} image={(code) => <Flag country={code} />} display={countryName} />
       </div>
       <Recent filters={filters} />
     </>
   );
 }
 
-function GroupFacts({ row }: { row: Group }) {
+function GroupFacts({ row, change }: { row: Sample; change: Group | undefined }) {
   return (
     <>
-      <Facts facts={[
+      <Facts strip facts={[
+        [t.state, change && <State row={change} />],
         [t.errors, formatNumber(row.count)],
         [t.visitors, formatNumber(row.users)],
         [t.visits, formatNumber(row.sessions)],
         [t.first, formatInstant(row.first_seen, timezone.value)],
         [t.last, formatInstant(row.last_seen, timezone.value)],
         [t.type, row.error_type],
-        [t.place, place(row)],
+        [t.place, <span title={row.filename ?? undefined}>{place(row)}</span>],
       ]} />
       {row.stack && <><h3 class="stack-title">{t.stack}</h3><pre tabIndex={0}>{row.stack}</pre></>}
     </>
   );
 }
 
-function Top({ title, dimension, filters }: { title: string; dimension: string; filters: Filters }) {
+function Top({ title, dimension, filters, image, display = (name) => name }: {
+  title: string;
+  dimension: string;
+  filters: Filters;
+  image?: (name: string) => ComponentChildren;
+  display?: (name: string) => string;
+}) {
   const loaded = useMetrics({ metrics: ["errors"], dimensions: [dimension], filters, limit: TOP });
   return (
     <Card title={title}>
       <Async loaded={loaded} lines={4} isEmpty={(rows) => !rows.length}>
         {(rows) => (
           <BarList nameLabel={title} valueLabel={t.errors} bars={rows.map((row) => ({
-            key: String(row[dimension]), name: String(row[dimension] ?? "–"), value: Number(row.errors),
+            key: String(row[dimension]), name: display(String(row[dimension] ?? "–")), image: row[dimension] ? image?.(String(row[dimension])) : undefined,
+            value: Number(row.errors),
           }))} />
         )}
       </Async>
@@ -228,7 +372,8 @@ function Recent({ filters }: { filters: Filters }) {
             { key: "path", label: texts.filters.fields.path!, className: "long", render: (row) => row.path ?? "–" },
             { key: "browser", extra: true, label: texts.filters.fields.browser_name!, render: (row) => deviceText(row.browser_name, row.browser_version) },
             { key: "os", extra: true, label: texts.filters.fields.os_name!, render: (row) => deviceText(row.os_name, row.os_version) },
-            { key: "country", extra: true, label: texts.filters.fields.country!, render: (row) => countryName(row.country) },
+            { key: "country", extra: true, label: texts.filters.fields.country!, render: (row) => <Country code={row.country} /> },
+            { key: "visitor", extra: true, label: texts.visitors.visitor, render: (row) => (row.anonymous_id ? <VisitorLink id={row.anonymous_id} /> : "–") },
           ]} />
         )}
       </Async>

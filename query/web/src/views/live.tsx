@@ -1,19 +1,26 @@
-// Live view: the last minutes, requested every few seconds.
-import { useMemo } from "preact/hooks";
+// Live view: who is there now and what just happened, requested every few seconds.
 import type { Ask } from "../api/ask";
 import { isShared, timezone } from "../api/session";
 import { type Loaded, useAnswer } from "../api/use";
-import { BarList } from "../components/bar_list";
+import { type Bar, BarList } from "../components/bar_list";
 import { Card } from "../components/card";
 import { DataTable } from "../components/data_table";
+import { Flag, Logo } from "../components/logo";
+import { Country, Device } from "../components/seen_with";
 import { Async } from "../components/states";
-import { eventName } from "../state/event_kinds";
-import { countryName, formatNumber, formatTime } from "../state/format";
+import { type Entry, Timeline } from "../components/timeline";
+import { VisitorLink } from "../components/visitor_name";
+import { follow } from "../state/address";
+import { shownValue } from "../state/filter_values";
+import { countryName, formatAgo, formatInstant, formatNumber, formatTime } from "../state/format";
 import { texts } from "../texts";
 import type { QueryType, Row } from "../types";
+import { entryOf, sessionAddress } from "./sessions";
 
 const SECONDS = 5;
 const MINUTES = 30;
+const ROWS = 8;
+const FEED = 40;
 const t = texts.live;
 const m = texts.metrics;
 
@@ -24,24 +31,56 @@ const now = <Name extends QueryType>(name: Name, limit?: number): Ask<Name> => (
 export default function Live() {
   const active = useAnswer(now("active_stats"), SECONDS);
   const velocity = useAnswer(now("realtime_velocity"), SECONDS);
+  const count = active.value?.rows[0]?.active_users ?? 0;
+  const isEmpty = active.value !== null && count === 0;
   return (
     <>
-      <section class="card live-now" aria-live="polite">
-        <Async loaded={active} lines={1}>
-          {({ rows: [row] }) => (
-            <p><strong class="big">{formatNumber(row?.active_users ?? 0)}</strong> {t.now(row?.active_users ?? 0)}</p>
-          )}
-        </Async>
-        <Async loaded={velocity} lines={3}>{({ rows }) => <Minutes rows={rows.slice(-MINUTES)} />}</Async>
+      <section class="card live-now">
+        <div aria-live="polite">
+          <Async loaded={active} lines={2}>
+            {() => (
+              <p>
+                <span class="big"><span class={`online-dot ${count ? "some" : ""}`} aria-hidden="true" />{formatNumber(count)}</span> {t.now(count)}
+                <small class="quiet">{t.nowRange}</small>
+              </p>
+            )}
+          </Async>
+        </div>
+        <Async loaded={velocity} lines={4}>{({ rows }) => <Minutes rows={rows.slice(-MINUTES)} />}</Async>
       </section>
-      <div class="cards">
-        <Names title={t.pages} ask={now("realtime_pages", 10)} name={(row: Row<"realtime_pages">) => row.path} />
-        <Names title={t.sources} ask={now("realtime_referrers", 10)} name={(row: Row<"realtime_referrers">) => row.referrer} />
-        <Names title={t.countries} ask={now("realtime_countries", 10)} name={(row: Row<"realtime_countries">) => countryName(row.name)} />
-        {!isShared() && <Visits />}
-      </div>
-      {!isShared() && <Feed />}
+      {isEmpty ? <Nobody /> : (
+        <div class="cards live-lists">
+          <Names title={t.pages} ask={now("realtime_pages", ROWS)} bar={({ path, visitors }: Row<"realtime_pages">) => ({ key: path, name: path, value: visitors })} />
+          <Names title={t.sources} ask={now("realtime_referrers", ROWS)} bar={({ referrer, visitors }: Row<"realtime_referrers">) => (
+            { key: referrer, name: shownValue("referrer_name", referrer), value: visitors, image: <Logo name={referrer} /> })} />
+          <Names title={t.countries} ask={now("realtime_countries", ROWS)} bar={({ name, visitors }: Row<"realtime_countries">) => (
+            { key: name, name: countryName(name), value: visitors, image: <Flag country={name} /> })} />
+        </div>
+      )}
+      {!isShared() && (
+        <div class="live-people">
+          <Feed hidesNothing={isEmpty} />
+          {!isEmpty && <Visits />}
+        </div>
+      )}
     </>
+  );
+}
+
+/** In place of empty lists: when the last visit was. */
+function Nobody() {
+  const last = useAnswer(isShared() ? null : { name: "session_list", fixed: "last_30d", options: { limit: 1 } });
+  const visit = last.value?.rows[0];
+  return (
+    <section class="card nobody">
+      <p>{t.nobody}</p>
+      {visit && (
+        <p class="quiet" title={formatInstant(visit.last_visit, timezone.value, true)}>
+          {t.lastVisit(formatAgo(visit.last_visit ?? ""), shownValue("referrer_name", visit.source), entryOf(visit.events) ?? "–")}{" "}
+          <a href={sessionAddress(visit.session_id)} onClick={follow}>{t.openLast}</a>
+        </p>
+      )}
+    </section>
   );
 }
 
@@ -49,14 +88,14 @@ function Visits() {
   const ask = now("realtime_sessions", 20);
   const loaded = useAnswer(ask, SECONDS);
   return (
-    <Card title={t.visits} ask={ask} className="live-list">
+    <Card title={t.visits} ask={ask}>
       <Async loaded={loaded} lines={8} empty={t.quiet} isEmpty={({ rows }) => !rows.length}>
         {({ rows }) => (
           <DataTable label={t.visits} rows={rows} rowKey={(row) => row.session_id} columns={[
-            { key: "page", label: texts.filters.fields.path!, render: (row) => row.current_page },
-            { key: "country", extra: "wide", label: texts.filters.fields.country!, render: (row) => countryName(row.country) },
+            { key: "page", label: texts.filters.fields.path!, className: "long", render: (row) => <a href={sessionAddress(row.session_id)} onClick={follow}>{row.current_page ?? "–"}</a> },
+            { key: "country", label: texts.filters.fields.country!, className: "nowrap", render: (row) => <Country code={row.country} /> },
+            { key: "device", extra: true, label: texts.sessions.device, className: "nowrap", render: (row) => <Device device={row.device_type} browser={null} system={null} short /> },
             { key: "views", label: m.pageviews, number: true, render: (row) => formatNumber(row.pages_viewed) },
-            { key: "seen", extra: "wide", label: m.lastSeen, number: true, render: (row) => formatTime(row.last_seen, timezone.value) },
           ]} />
         )}
       </Async>
@@ -64,58 +103,57 @@ function Visits() {
   );
 }
 
-function Feed() {
-  const ask = now("realtime_feed", 30);
+function Feed({ hidesNothing }: { hidesNothing: boolean }) {
+  const ask = now("realtime_feed", FEED);
   const loaded = useAnswer(ask, SECONDS);
+  if (hidesNothing && !loaded.value?.rows.length) return null;
   return (
-    <Card title={t.feed} ask={ask} className="wide">
-      <Async loaded={loaded} empty={t.quiet} isEmpty={({ rows }) => !rows.length}>
-        {({ rows }) => (
-          <DataTable label={t.feed} rows={rows} columns={[
-            { key: "time", label: texts.chart.bucket, render: (row) => formatTime(row.timestamp, timezone.value) },
-            { key: "name", label: texts.filters.fields.name!, className: "breakable", render: (row) => eventName(row.event_name) },
-            { key: "path", label: texts.filters.fields.path!, className: "breakable", render: (row) => row.path },
-            { key: "country", extra: true, label: texts.filters.fields.country!, render: (row) => countryName(row.country) },
-            { key: "browser", extra: true, label: texts.filters.fields.browser_name!, render: (row) => row.browser_name },
-          ]} />
-        )}
+    <Card title={t.feed} ask={ask}>
+      <Async loaded={loaded} lines={10} empty={t.quiet} isEmpty={({ rows }) => !rows.length}>
+        {({ rows }) => <div class="feed" tabIndex={0} role="region" aria-label={t.feed}><Timeline label={t.feed} days={false} entries={rows.map(entryOfFeed)} /></div>}
       </Async>
     </Card>
   );
 }
 
-function Names<One extends { visitors: number }>({ title, ask, name }: {
-  title: string;
-  ask: Ask<QueryType>;
-  name: (row: One) => string | null;
-}) {
+const entryOfFeed = (row: Row<"realtime_feed">): Entry => ({
+  time: row.timestamp, kind: row.kind as Entry["kind"], name: row.href ?? row.event_name, path: row.path, properties: null, session: row.session_id,
+  by: (
+    <>
+      {row.country && <span title={countryName(row.country)}><Flag country={row.country} /></span>}
+      <span title={shownValue("referrer_name", row.source)}><Logo name={row.source} /></span>
+      {row.visitor_id && <VisitorLink id={row.visitor_id} />}
+    </>
+  ),
+});
+
+function Names<One extends { visitors: number }>({ title, ask, bar }: { title: string; ask: Ask<QueryType>; bar: (row: One) => Bar }) {
   const loaded = useAnswer(ask, SECONDS) as unknown as Loaded<{ rows: One[] }>;
   return (
     <Card title={title} ask={ask} fields={[{ label: m.visitors, field: "visitors" }]} className="live-list">
-      <Async loaded={loaded} lines={8} empty={t.quiet} isEmpty={({ rows }) => !rows.length}>
-        {({ rows }) => (
-          <BarList nameLabel={title} valueLabel={m.visitors} bars={rows.map((row) => ({
-            key: name(row) ?? "", name: name(row) ?? "–", value: row.visitors,
-          }))} />
-        )}
+      <Async loaded={loaded} lines={5} empty="–" isEmpty={({ rows }) => !rows.length}>
+        {({ rows }) => <BarList nameLabel={title} valueLabel={m.visitors} bars={rows.map(bar)} />}
       </Async>
     </Card>
   );
 }
 
 function Minutes({ rows }: { rows: Row<"realtime_velocity">[] }) {
-  const most = useMemo(() => Math.max(1, ...rows.map((row) => row.pageviews)), [rows]);
+  const most = Math.max(1, ...rows.map((row) => row.pageviews));
   return (
     <figure class="minutes">
       <ol aria-label={t.minutes}>
-        {rows.map((row) => (
-          <li key={row.minute} title={`${formatTime(row.minute, timezone.value)}: ${formatNumber(row.pageviews)}`}>
-            <span style={{ height: `${(100 * row.pageviews) / most}%` }} />
-            <span class="hidden">{`${formatTime(row.minute, timezone.value)}: ${formatNumber(row.pageviews)}`}</span>
-          </li>
-        ))}
+        {rows.map((row, i) => {
+          const text = `${formatTime(row.minute, timezone.value)}: ${t.inMinute(formatNumber(row.pageviews))}`;
+          return (
+            <li key={row.minute} title={text} class={i === rows.length - 1 ? "running" : undefined}>
+              <span style={{ height: `${(100 * row.pageviews) / most}%` }} />
+              <span class="hidden">{text}</span>
+            </li>
+          );
+        })}
       </ol>
-      <figcaption>{t.minutes}</figcaption>
+      <figcaption><span>{t.ago}</span><span>{t.minutes}</span><span>{t.justNow}</span></figcaption>
     </figure>
   );
 }

@@ -4,9 +4,12 @@ import { timezone } from "../api/session";
 import { useAnswer } from "../api/use";
 import { Card } from "../components/card";
 import { type Column, DataTable, Pages, parseSort } from "../components/data_table";
-import { deviceText, Facts } from "../components/facts";
+import { Facts } from "../components/facts";
+import { type Amounts, amountsText, useRevenueBy } from "../components/money";
+import { Country, Device, Source } from "../components/seen_with";
 import { Async, Empty } from "../components/states";
 import { type Entry, Timeline } from "../components/timeline";
+import { VisitorLink } from "../components/visitor_name";
 import { address, addressWith, follow, goOwn } from "../state/address";
 import { type FileColumn, guarded } from "../state/csv";
 import { kindOf } from "../state/event_kinds";
@@ -28,9 +31,9 @@ export default function Sessions() {
 
 /** The address of a visit, without filters: they would hide a part of it. */
 export const sessionAddress = (id: string): string => addressWith({ view: "sessions", item: id, filters: [] });
-export const visitorAddress = (id: string): string => addressWith({ view: "visitors", item: id, filters: [] });
 
-const entryOf = (events: Session["events"]): string | undefined =>
+/** The first page of a visit. */
+export const entryOf = (events: Session["events"]): string | undefined =>
   events.find(([, , name]) => kindOf(String(name)) === "page_view")?.[3] as string | undefined;
 
 const COLUMNS: Column<Session>[] = [
@@ -38,17 +41,24 @@ const COLUMNS: Column<Session>[] = [
     key: "first_visit", label: t.began, sortable: true, className: "nowrap",
     render: (row) => <a href={sessionAddress(row.session_id)} onClick={follow}>{formatInstant(row.first_visit, timezone.value)}</a>,
   },
+  { key: "visitor_id", extra: true, label: t.visitor, className: "nowrap", render: (row) => (row.visitor_id ? <VisitorLink id={row.visitor_id} /> : "–") },
+  { key: "source", extra: true, label: t.source, sortable: true, className: "nowrap", render: (row) => <Source name={row.source} /> },
   { key: "entry", label: t.entry, className: "long", render: (row) => entryOf(row.events) ?? "–" },
   { key: "page_views", label: m.pageviews, number: true, sortable: true, render: (row) => formatNumber(row.page_views) },
   { key: "duration", extra: true, label: t.length, number: true, render: (row) => formatDuration(row.duration) },
-  { key: "referrer", extra: true, label: t.source, sortable: true, className: "wrap", render: (row) => row.referrer ?? "–" },
-  { key: "country", extra: true, label: t.country, sortable: true, className: "wrap", render: (row) => countryName(row.country) },
-  { key: "device", extra: "wide", label: t.device, className: "wrap", render: (row) => deviceText(row.device_type, row.browser_name, row.os_name) },
-  {
-    key: "visitor_id", extra: "wide", label: t.visitor, className: "id",
-    render: (row) => row.visitor_id && <a href={visitorAddress(row.visitor_id)} onClick={follow} title={row.visitor_id}>{row.visitor_id}</a>,
-  },
+  { key: "country", extra: "wide", label: t.country, sortable: true, className: "nowrap", render: (row) => <Country code={row.country} /> },
+  { key: "device", extra: "wide", label: t.device, className: "nowrap", render: (row) => <Device device={row.device_type} browser={row.browser_name} system={row.os_name} short /> },
 ];
+const VALUE_AT = COLUMNS.findIndex(({ key }) => key === "duration") + 1;
+
+/** The revenue of each visit, where one has any. */
+function valueColumns(values: Map<string, Amounts>): Column<Session>[] {
+  if (!values.size) return [];
+  return [{
+    key: "value", extra: true, label: t.value, number: true,
+    render: (row) => (values.has(row.session_id) ? amountsText(values.get(row.session_id)!) : <span class="quiet">–</span>),
+  }];
+}
 
 const FILE: FileColumn[] = [
   { field: "first_visit", label: texts.download.utc(t.began) },
@@ -56,7 +66,7 @@ const FILE: FileColumn[] = [
   { field: "duration", label: texts.download.seconds(t.length) },
   { field: "events", label: t.entry, show: (events) => guarded(entryOf(JSON.parse(events)) ?? "") },
   { field: "page_views", label: m.pageviews },
-  { field: "referrer", label: t.source },
+  { field: "source", label: t.source },
   { field: "country", label: t.country, show: countryName },
   { field: "device_type", label: t.device },
   { field: "browser_name", label: texts.filters.fields.browser_name! },
@@ -71,12 +81,14 @@ function SessionTable() {
   const sort = parseSort(own.sort) ?? { field: "first_visit", direction: "desc" as const };
   const ask: Ask<"session_list"> = { name: "session_list", options: { limit: ROWS, page, orderBy: [sort] } };
   const loaded = useAnswer(ask);
+  const values = useRevenueBy("session_id", loaded.value?.rows.map((row) => row.session_id) ?? []);
   return (
     <Card title={t.title} ask={ask} file={FILE} className="wide">
       <Async loaded={loaded} lines={14} isEmpty={({ rows }) => !rows.length}>
         {({ rows, total }) => (
           <>
-            <DataTable label={t.title} className="many" columns={COLUMNS} rows={rows} rowKey={(row) => row.session_id} sort={sort}
+            <DataTable label={t.title} className="many" columns={[...COLUMNS.slice(0, VALUE_AT), ...valueColumns(values), ...COLUMNS.slice(VALUE_AT)]} rows={rows}
+              rowKey={(row) => row.session_id} sort={sort}
               onSort={({ field, direction }) => goOwn({ sort: `${field}:${direction}`, page: "" })} />
             <Pages page={page} pages={Math.ceil(total / ROWS)} go={(to) => goOwn({ page: to > 1 ? String(to) : "" })} />
           </>
@@ -117,16 +129,17 @@ function SessionDetail({ id }: { id: string }) {
 }
 
 function SessionFacts({ row }: { row: Session }) {
-  const visitor = row.visitor_id && <a href={visitorAddress(row.visitor_id)} onClick={follow}>{row.visitor_id}</a>;
+  const values = useRevenueBy("session_id", [row.session_id]);
   return (
-    <Facts facts={[
+    <Facts strip facts={[
+      [t.visitor, row.visitor_id && <VisitorLink id={row.visitor_id} />],
       [t.began, formatInstant(row.first_visit, timezone.value)],
       [t.length, formatDuration(row.duration)],
       [m.pageviews, formatNumber(row.page_views)],
-      [t.source, row.referrer],
-      [t.country, row.country && countryName(row.country)],
-      [t.device, deviceText(row.device_type, row.browser_name, row.os_name)],
-      [t.visitor, visitor],
+      [t.value, values.has(row.session_id) && amountsText(values.get(row.session_id)!)],
+      [t.source, <Source name={row.source} />],
+      [t.country, row.country && <Country code={row.country} />],
+      [t.device, <Device device={row.device_type} browser={row.browser_name} system={row.os_name} />],
     ]} />
   );
 }
@@ -134,7 +147,7 @@ function SessionFacts({ row }: { row: Session }) {
 function entriesOf(events: Row<"session_events">[], errors: Row<"recent_errors">[]): Entry[] {
   const entries: Entry[] = [
     ...events.map((row) => ({
-      time: row.time, kind: kindOf(row.event_name), name: row.event_name, path: row.path, properties: row.properties, session: row.session_id,
+      time: row.time, kind: row.kind as Entry["kind"], name: row.href ?? row.event_name, path: row.path, properties: row.properties, session: row.session_id,
     })),
     ...errors.map((row) => ({
       time: row.timestamp, kind: "error" as const, name: row.message ?? "", path: row.path, properties: null, session: row.session_id,

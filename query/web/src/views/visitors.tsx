@@ -1,17 +1,22 @@
 // Visitors one by one, and what one of them did.
+import { useState } from "preact/hooks";
 import type { Ask } from "../api/ask";
 import { timezone } from "../api/session";
 import { useAnswer } from "../api/use";
 import { Card } from "../components/card";
 import { DataTable, Pages } from "../components/data_table";
-import { deviceText, Facts, placeText } from "../components/facts";
+import { Icon } from "../components/icon";
+import { Facts } from "../components/facts";
 import { Search } from "../components/search";
+import { Country, Device, Source } from "../components/seen_with";
 import { Async } from "../components/states";
 import { type Entry, propertiesOf, Timeline } from "../components/timeline";
-import { VISITOR_FILE, visitorName, visitorsAsk, VisitorTable } from "../components/visitor_table";
+import { visitorName } from "../components/visitor_name";
+import { VISITOR_FILE, visitorsAsk, VisitorTable } from "../components/visitor_table";
 import { address, addressWith, follow, goOwn } from "../state/address";
+import { aliasOf } from "../state/alias";
 import { equals } from "../state/filters";
-import { formatDuration, formatInstant, formatNumber } from "../state/format";
+import { formatDuration, formatInstant, formatNumber, formatTime } from "../state/format";
 import { texts } from "../texts";
 import type { Row, Schemas } from "../types";
 import { sessionAddress } from "./sessions";
@@ -48,7 +53,7 @@ function VisitorDetail({ id }: { id: string }) {
   const back = <a class="quiet-button" href={addressWith({ item: "" })} onClick={follow}>{t.back}</a>;
   return (
     <>
-      <Card title={(row && visitorName(row.traits, row.profile_id)) ?? t.one(id)} ask={detail} className="wide" actions={back}>
+      <Card title={(row && visitorName(row.traits, row.profile_id)) ?? aliasOf(id)} ask={detail} className="wide" actions={back}>
         <Async loaded={loaded} lines={2} isEmpty={({ rows }) => !rows.length} empty={t.unknown}>
           {({ rows }) => <VisitorFacts row={rows[0]!} />}
         </Async>
@@ -62,24 +67,36 @@ function VisitorDetail({ id }: { id: string }) {
 function VisitorFacts({ row }: { row: Row<"profile_detail"> }) {
   return (
     <>
-      <Facts facts={[
-        [t.firstSeen, formatInstant(row.first_visit, timezone.value)],
+      <Facts strip facts={[
         [m.lastSeen, formatInstant(row.last_visit, timezone.value)],
+        [t.firstSeen, formatInstant(row.first_visit, timezone.value)],
         [m.visits, formatNumber(row.total_sessions)],
         [m.pageviews, formatNumber(row.total_pageviews)],
         [t.time, formatDuration(row.total_duration)],
-        [t.country, placeText(row.country, row.region)],
-        [t.device, deviceText(row.device, row.browser, row.os)],
+        [t.country, row.country && <Country code={row.country} region={row.region} />],
+        [t.device, <Device device={row.device} browser={row.browser} system={row.os} />],
         [t.profile, row.profile_id],
-        [t.visitor, row.visitor_id],
+        [t.visitor, <CopiedId id={row.visitor_id} />],
       ]} />
       {row.traits && (
         <>
           <h3>{t.traits}</h3>
-          <Facts facts={propertiesOf(row.traits)} />
+          <Facts strip facts={propertiesOf(row.traits)} />
         </>
       )}
     </>
+  );
+}
+
+function CopiedId({ id }: { id: string }) {
+  const [copied, setCopied] = useState(false);
+  const copy = () => void navigator.clipboard.writeText(id).then(() => setCopied(true));
+  return (
+    <span class="copied-id">
+      <code>{id}</code>
+      <button type="button" class="icon" title={texts.alias.copy} aria-label={texts.alias.copy} onClick={copy}><Icon name={copied ? "check" : "copy"} size={14} /></button>
+      <span class="hidden" role="status">{copied && texts.request.copied}</span>
+    </span>
   );
 }
 
@@ -97,9 +114,9 @@ function VisitorSessions({ filters }: { filters: Ask<"profile_sessions">["filter
             },
             { key: "views", label: m.pageviews, number: true, render: (row) => formatNumber(row.page_views) },
             { key: "duration", label: texts.sessions.length, number: true, render: (row) => formatDuration(row.duration) },
-            { key: "referrer", extra: true, label: t.source, render: (row) => row.referrer ?? "–" },
-            { key: "country", extra: true, label: t.country, render: (row) => placeText(row.country, row.region) },
-            { key: "device", extra: true, label: t.device, render: (row) => deviceText(row.device, row.browser, row.os) },
+            { key: "referrer", extra: true, label: t.source, className: "nowrap", render: (row) => <Source name={row.referrer} /> },
+            { key: "country", extra: true, label: t.country, className: "nowrap", render: (row) => <Country code={row.country} region={row.region} /> },
+            { key: "device", extra: true, label: t.device, className: "nowrap", render: (row) => <Device device={row.device} browser={row.browser} system={row.os} short /> },
           ]} />
         )}
       </Async>
@@ -113,7 +130,7 @@ function VisitorTimeline({ filters }: { filters: Ask<"visitor_timeline">["filter
   const ask: Ask<"visitor_timeline"> = { name: "visitor_timeline", options: { limit: ENTRIES, page, orderBy: newest }, filters };
   const loaded = useAnswer(ask);
   const heading = (session: string | null, first: Entry) => {
-    const text = t.visitOf(formatInstant(first.time, timezone.value));
+    const text = t.visitOf(formatTime(first.time, timezone.value));
     return session ? <a href={sessionAddress(session)} onClick={follow}>{text}</a> : t.withoutVisit;
   };
   return (

@@ -1,21 +1,24 @@
 // Web vitals: the 75th percentile of each against its bounds, over time, by page and by who measured it.
-import type { Ask } from "../api/ask";
-import { useComparedData } from "../api/compared";
+import type { Answer, Ask } from "../api/ask";
+import { type ComparedData, useComparedData } from "../api/compared";
 import { useMetrics } from "../api/metrics";
 import { isShared } from "../api/session";
-import { useAnswer } from "../api/use";
+import { useAnswer, withTotal } from "../api/use";
 import { Card, type Tab } from "../components/card";
 import { Change } from "../components/change";
 import { type Column, DataTable, Pages, parseSort } from "../components/data_table";
+import { Icon } from "../components/icon";
+import { Sparkline } from "../components/sparkline";
 import { Async, unlessFiltered } from "../components/states";
 import { TimeSeries } from "../components/time_series";
 import { address, goOwn } from "../state/address";
 import type { FileColumn } from "../state/csv";
+import { shownValue } from "../state/filter_values";
 import { equals } from "../state/filters";
-import { countryName, formatNumber, formatPercent } from "../state/format";
+import { countryName, formatNumber, formatPercent, weekdayOf } from "../state/format";
 import { boundsText, formatVital, type Rating, ratingOf, RATINGS, type Vital, VITALS } from "../state/vitals";
 import { texts } from "../texts";
-import type { QueryType, Row } from "../types";
+import type { QueryType, Row, Schemas } from "../types";
 
 const ROWS = 20;
 const t = texts.vitals;
@@ -23,7 +26,14 @@ const t = texts.vitals;
 const WITH_BUCKETS: Vital[] = ["LCP", "INP", "CLS"];
 type Group = Row<"web_vitals_by_page">;
 
+/** With fewer measurements a percentile says little. */
+const LEAST_SAMPLES = 50;
+/** From this change on, in percent, a vital got better or worse. */
+const LEAST_CHANGE = 10;
+const MOST_PAGES = 1_000;
+
 const GROUPS: { id: QueryType; label: string; display?: (name: string) => string }[] = [
+  { id: "web_vitals_by_page", label: texts.breakdowns.pages },
   { id: "web_vitals_by_device", label: texts.breakdowns.deviceTypes },
   { id: "web_vitals_by_browser", label: texts.breakdowns.browsers },
   { id: "web_vitals_by_os", label: texts.breakdowns.systems },
@@ -37,12 +47,13 @@ export default function Vitals() {
   const title = t.series(t.names[vital]);
   return (
     <>
+      <Advice />
       <Totals chosen={vital} />
       {WITH_BUCKETS.includes(vital)
         ? <TimeSeries key={vital} title={title} unit={vital} name="web_vitals_time_series" field={`p75_${vital.toLowerCase()}`} format={format} />
         : <TimeSeries key={vital} title={title} unit={vital} name="vitals_time_series" field="p75" format={format}
           only={["metric_name", vital]} filters={[equals("metric_name", vital)]} />}
-      <GroupTable title={t.byPage} label={texts.filters.fields.path!} type="web_vitals_by_page" keys={["sort", "page"]} />
+      <PageChanges />
       <Groups />
     </>
   );
@@ -57,7 +68,7 @@ function Totals({ chosen }: { chosen: Vital }) {
   });
   const share = shares.value?.[0];
   return (
-    <div class="vitals-frame">
+    <div class="card vitals-frame">
       <Async loaded={loaded} lines={5} isEmpty={({ rows }) => !rows.length} empty={unlessFiltered(t.none)}>
         {({ rows, comparison }) => (
           <section class="totals vitals" aria-label={t.title}>
@@ -89,6 +100,162 @@ function Totals({ chosen }: { chosen: Vital }) {
       </Async>
     </div>
   );
+}
+
+type Measured = Row<"vitals_by_page">;
+
+/** A vital of a page with what became of it. */
+interface PageVital {
+  row: Measured & { metric_name: Vital };
+  rating: Rating;
+  percent: number | null;
+  before: number | null;
+  isSure: boolean;
+}
+
+const PAGE_VITALS: Ask<"vitals_by_page"> = { name: "vitals_by_page", compared: true, options: { limit: MOST_PAGES } };
+
+function pageVitals({ rows, comparison }: Answer<"vitals_by_page">, before: ComparedData | null): PageVital[] {
+  const all = rows.map((row, i): PageVital | null => {
+    const vital = VITALS.find((each) => each === row.metric_name);
+    if (!vital || row.p75 === null) return null;
+    const compared = before === "enough" ? comparison?.rows[i] : undefined;
+    const samplesBefore = Number(compared?.previous?.samples ?? 0);
+    return {
+      row: { ...row, metric_name: vital },
+      rating: ratingOf(vital, row.p75),
+      percent: samplesBefore ? (compared?.changePercent.p75 ?? null) : null,
+      before: (compared?.previous?.p75 as number | null | undefined) ?? null,
+      isSure: row.samples >= LEAST_SAMPLES && (compared === undefined || samplesBefore === 0 || samplesBefore >= LEAST_SAMPLES),
+    };
+  });
+  return all.filter((each) => each !== null).toSorted((a, b) => urgency(b) - urgency(a) || b.row.samples - a.row.samples);
+}
+
+const isWorse = ({ percent }: PageVital): boolean => percent !== null && percent >= LEAST_CHANGE;
+
+/** Sure ones first; of these what got worse and is not good, then the rating, then the change. */
+const urgency = (each: PageVital): number =>
+  (each.isSure ? 10_000 : 0) + (isWorse(each) && each.rating !== "good" ? 5_000 : 0) + 1_000 * RATINGS.indexOf(each.rating) + Math.min(999, Math.max(0, each.percent ?? 0));
+
+/** What to look at first, as a sentence: of the pages, else of a class of device. */
+function Advice() {
+  const before = useComparedData();
+  const pages = useAnswer(PAGE_VITALS);
+  const devices = useAnswer({ name: "web_vitals_by_device" });
+  return (
+    <div class="advice-frame">
+      <Async loaded={withTotal(pages, devices)} lines={1} isEmpty={({ rows }) => !rows.length} empty="">
+        {(answer) => {
+          const sure = pageVitals(answer, before).filter(({ isSure }) => isSure);
+          const first = sure.find((each) => isWorse(each) && each.rating !== "good") ?? sure.find(({ rating }) => rating !== "good") ?? sure.find(isWorse);
+          const device = first ? null : slowDevice(devices.value?.rows ?? []);
+          const icon = first ? "triangle-alert" : device ? "smartphone" : sure.length ? "circle-check" : "info";
+          return (
+            <p class={`advice ${first ? "worse" : device || !sure.length ? "" : "better"}`}>
+              <Icon name={icon} />
+              <span>{first ? t.advice.page(...spoken(first), isWorse(first) ? formatPercent(first.percent!, 0) : null)
+                : device ? t.advice.device(...device) : sure.length ? t.advice.good : t.advice.few(formatNumber(LEAST_SAMPLES))}</span>
+            </p>
+          );
+        }}
+      </Async>
+    </div>
+  );
+}
+
+const spoken = ({ row, rating }: PageVital): [vital: string, page: string, value: string, rating: string] =>
+  [`${row.metric_name} (${t.names[row.metric_name]})`, row.page, formatVital(row.metric_name, row.p75!), t.ratings[rating]];
+
+/** The class of device with a vital that is not good, the one with most measurements first. */
+function slowDevice(rows: Group[]): [vital: string, device: string, value: string, rating: string] | null {
+  for (const row of rows.toSorted((a, b) => b.measurements - a.measurements)) {
+    for (const vital of WITH_BUCKETS) {
+      const value = row[`p75_${vital.toLowerCase()}` as "p75_lcp"];
+      if (value === null || row.measurements < LEAST_SAMPLES || ratingOf(vital, value) === "good") continue;
+      return [`${vital} (${t.names[vital]})`, shownValue("device_type", row.name ?? "–"), formatVital(vital, value), t.ratings[ratingOf(vital, value)]];
+    }
+  }
+  return null;
+}
+
+/** Each vital of each page, what needs attention first. */
+function PageChanges() {
+  const before = useComparedData();
+  const { own } = address.value;
+  const loaded = useAnswer(PAGE_VITALS);
+  const page = Math.max(1, Number(own.changes) || 1);
+  const vitals = loaded.value ? pageVitals(loaded.value, before) : [];
+  const shown = vitals.slice((page - 1) * CHANGES, page * CHANGES);
+  const { series, since } = usePageSeries(shown);
+  const columns: Column<PageVital>[] = [
+    { key: "page", label: texts.filters.fields.path!, className: "long", render: ({ row }) => row.page },
+    { key: "vital", label: t.vital, className: "nowrap", render: ({ row }) => <span title={t.names[row.metric_name]}>{row.metric_name}</span> },
+    { key: "p75", label: t.p75, number: true, render: ({ row }) => <RatedValue vital={row.metric_name} value={row.p75} /> },
+    ...(before === "enough" ? [
+      {
+        key: "change", label: texts.breakdowns.change, number: true, render: ({ percent, before: value, row }) => (
+          <>
+            <Change percent={percent} before={before} lessIsBetter hint={t.littleBefore} />
+            {value !== null && <small class="quiet"> {texts.chart.was(formatVital(row.metric_name, value))}</small>}
+          </>
+        ),
+      } satisfies Column<PageVital>,
+      ...(shown.some((each) => isWorse(each) && since.has(keyOf(each.row))) ? [
+        { key: "since", extra: true, label: t.since, className: "nowrap", render: (each) => (isWorse(each) && since.get(keyOf(each.row))) || "" } satisfies Column<PageVital>,
+      ] : []),
+    ] : []),
+    ...(series.size ? [{
+      key: "trend", extra: true, label: t.trend, className: "trend",
+      render: ({ row }) => series.has(keyOf(row)) && <Sparkline values={series.get(keyOf(row))!} label={`${row.metric_name}, ${row.page}`} />,
+    } satisfies Column<PageVital>] : []),
+    {
+      key: "samples", extra: true, label: t.samplesColumn, number: true,
+      render: ({ row, isSure }) => <>{formatNumber(row.samples)}{!isSure && <small class="unsure" title={t.unsureHint(formatNumber(LEAST_SAMPLES))}> {t.unsure}</small>}</>,
+    },
+  ];
+  return (
+    <Card title={t.changes} ask={PAGE_VITALS} className="wide" file={CHANGES_FILE}>
+      <Async loaded={loaded} lines={8} isEmpty={() => !vitals.length}>
+        {() => (
+          <>
+            <DataTable label={t.changes} columns={columns} rows={shown} rowKey={({ row }) => keyOf(row)} />
+            <Pages page={page} pages={Math.ceil(vitals.length / CHANGES)} go={(to) => goOwn({ changes: to > 1 ? String(to) : "" })} />
+          </>
+        )}
+      </Async>
+    </Card>
+  );
+}
+
+const CHANGES = 10;
+const CHANGES_FILE: FileColumn[] = [
+  { field: "page", label: texts.filters.fields.path! },
+  { field: "metric_name", label: t.vital },
+  { field: "p75", label: t.p75 },
+  { field: "samples", label: t.samplesColumn },
+];
+const keyOf = ({ page, metric_name: vital }: Pick<Measured, "page" | "metric_name">): string => `${vital} ${page}`;
+
+/** The percentile of each day of some pages, and the first day from which on it was above that of the time before. */
+function usePageSeries(shown: PageVital[]) {
+  const loaded = useMetrics(shown.length && !isShared() ? {
+    metrics: VITALS.map((vital) => `p75_${vital.toLowerCase()}`), dimensions: ["path", "time:day"], limit: 10_000,
+    filters: [{ field: "path", operator: "in", value: [...new Set(shown.map(({ row }) => row.page))] }] as Schemas["Filter"][],
+  } : null);
+  const days = [...new Set((loaded.value ?? []).map((row) => String(row["time:day"])))].toSorted();
+  const series = new Map<string, (number | null)[]>();
+  const since = new Map<string, string>();
+  for (const { row, before } of days.length > 1 ? shown : []) {
+    const field = `p75_${row.metric_name.toLowerCase()}`;
+    const byDay = new Map((loaded.value ?? []).filter((each) => each.path === row.page).map((each) => [String(each["time:day"]), each[field] as number | null]));
+    const values = days.map((day) => byDay.get(day) ?? null);
+    series.set(keyOf(row), values);
+    const below = values.findLastIndex((value) => value !== null && value <= (before ?? Infinity));
+    const first = days[below + 1];
+    if (before !== null && first) since.set(keyOf(row), weekdayOf(first));
+  }
+  return { series, since };
 }
 
 const columnsOf = (label: string, display: (name: string) => string): Column<Group>[] => [
