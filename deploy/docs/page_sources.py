@@ -9,6 +9,7 @@ from pathlib import Path
 
 from query.app import OPENAPI_SERVICE
 from query.metrics.metrics import METRICS
+from query.metrics.money import MONEY_METRICS
 from query.metrics.vitals import VITALS
 from query.standard.query_types import FAMILIES
 from schemas.http.error_bodies import encode_json
@@ -19,7 +20,7 @@ def definitions() -> Mapping[str, Mapping[str, str]]:
     """Definitions of query types and metrics, in the words of the reference."""
     return {
         "types": {t.name: t.description for family in FAMILIES for t in family},
-        "metrics": {metric.name: metric.description for metric in METRICS},
+        "metrics": {metric.name: metric.description for metric in METRICS} | MONEY_METRICS,
     }
 
 

@@ -1,10 +1,10 @@
 """Metrics in short text: `visitors, conversions(Sign-up), sum(properties.price) as turnover`.
 
 A metric is a name, or a name with arguments in parentheses: of `conversions` and `conversion_rate`
-a goal, of `revenue` a currency or a money property, of `sum`, `avg`, `median`, `p95` and the other
-aggregates a property. Further arguments have names: `sum(properties.total, event = purchase)`,
-`revenue(Orders, currency = EUR)`. `as` gives the column a name. Text with commas, parentheses or
-quotes is quoted.
+a goal, of `revenue`, `orders` and `average_order_value` a currency or a money property, of `sum`,
+`avg`, `median`, `p95` and the other aggregates a property. Further arguments have names:
+`sum(properties.total, event = purchase)`, `revenue(Orders, currency = EUR)`. `as` gives the column
+a name. Text with commas, parentheses or quotes is quoted.
 """
 
 import re
@@ -20,9 +20,10 @@ _TERM = re.compile(
     re.DOTALL | re.IGNORECASE,
 )
 _ARGUMENT = re.compile(rf"""\s*(?:(?P<name>\w+)\s*=\s*)?(?P<value>{_QUOTED}|[^,"']+?)\s*(?:,|$)""")
+_OF_MONEY = ("revenue", "orders", "average_order_value")
 _FIRST = {
     **dict.fromkeys(("conversions", "conversion_rate", "conversion_value"), "goal"),
-    "revenue": "money",
+    **dict.fromkeys(_OF_MONEY, "money"),
 }
 """What the argument without a name is; a property of all others."""
 _MEMBERS = ("property", "event", "goal", "money", "currency")
@@ -81,7 +82,7 @@ def _argument(argument: str, metric: str, text: str) -> tuple[str, str]:
     value, name = match["value"], match["name"]
     if value[0] in "\"'":
         value = value[1:-1]
-    elif name is None and metric == "revenue" and _CURRENCY.fullmatch(value):
+    elif name is None and metric in _OF_MONEY and _CURRENCY.fullmatch(value):
         return "currency", value
     if name is None:
         return _FIRST.get(metric, "property"), value

@@ -11,7 +11,7 @@ from query.metrics.dimensions import DATE_PARTS, INSTANT_BUCKETS, TIMES
 from query.metrics.fields import FIELDS
 from query.metrics.goal_filters import GOAL
 from query.metrics.metrics import METRICS
-from query.metrics.money import CURRENCY, CURRENCY_MEANING, REVENUE, REVENUE_MEANING
+from query.metrics.money import CURRENCY, CURRENCY_MEANING, MONEY_METRICS
 from query.metrics.query import MetricsQuery
 from query.metrics.terms import AGGREGATES, CONVERSIONS
 from query.request.operators import OPERATORS
@@ -75,7 +75,10 @@ def _metrics() -> Catalogue:
             {"name": name, "meaning": meaning, "of": "rows", "needs": "goals"}
             for name, meaning in CONVERSIONS.items()
         ]
-        + [{"name": REVENUE, "meaning": REVENUE_MEANING, "of": "rows", "needs": "money property"}]
+        + [
+            {"name": name, "meaning": meaning, "of": "rows", "needs": "money property"}
+            for name, meaning in MONEY_METRICS.items()
+        ]
         + [
             {"name": a.name, "meaning": a.description, "of": "rows", "needs": "property"}
             for a in AGGREGATES.values()

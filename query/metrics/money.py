@@ -1,4 +1,4 @@
-"""Revenue: sums of the money properties of a website, each of one currency.
+"""Revenue, orders and their mean: of the money properties of a website, each of one currency.
 
 Amounts of different currencies are never added: a sum names its currency, or rows are grouped by
 the dimension `currency`.
@@ -22,15 +22,21 @@ from schemas.registry import MoneyProperty, SavedRecords
 from schemas.registry.currencies import CURRENCIES
 
 REVENUE = "revenue"
-REVENUE_MEANING = "sum of money properties of the website, in one currency"
+ORDERS = "orders"
+MONEY_METRICS = {
+    REVENUE: "sum of money properties of the website, in one currency",
+    ORDERS: "events with an amount in a money property of the website, in one currency",
+    "average_order_value": "mean amount of such an event; null without one",
+}
 CURRENCY = "currency"
 CURRENCY_MEANING = "currency of the money property of the event"
 
 
 class MoneyTerm(Struct, frozen=True):
-    """What a metric `revenue` names, and where it stands in the body."""
+    """What a metric of MONEY_METRICS names, and where it stands in the body."""
 
     at: str
+    metric: str = REVENUE
     money: str | None = None
     currency: str | None = None
 
@@ -59,10 +65,10 @@ def choose_money(term: MoneyTerm, saved: SavedRecords) -> Sequence[MoneyProperty
     return known
 
 
-def revenue(
+def money_metric(
     term: MoneyTerm, saved: SavedRecords, name: str, position: int, by_currency: bool
 ) -> Metric:
-    """The sum of the amounts of one currency, or of each group if groups have one each."""
+    """A metric of the amounts of one currency, or of each group if groups have one each."""
     chosen = choose_money(term, saved)
     currency = None if by_currency and term.currency is None else _currency(term, chosen)
     amounts = [
@@ -75,12 +81,19 @@ def revenue(
         raise Malformed(f"'{term.at}.currency' is '{currency}'; the amounts are in {listed}")
     cases = " ".join(f"WHEN {a.condition.text} THEN {a.value.text}" for a in amounts)
     values = merge_values(*(merge_values(a.condition.values, a.value.values) for a in amounts))
-    part = Part(f"revenue{position}", Source.ROWS, f"SUM(CASE {cases} END)", values)
+    total = Part(f"revenue{position}", Source.ROWS, f"SUM(CASE {cases} END)", values)
+    orders = Part(f"orders{position}", Source.ROWS, f"COUNT(CASE {cases} END)", values)
     what = f"'{term.money}'" if term.money else "money properties"
-    unit = f" in {currency}" if currency else " in the currency of the row"
-    formula = f"COALESCE({part.name}, 0)"
+    of = f"{what} in {currency}" if currency else f"{what} in the currency of the row"
     checks = tuple(_unread(record) for record in chosen)
-    return Metric(name, Unit.MONEY, f"sum of {what}{unit}", formula, (part,), checks)
+    if term.metric == REVENUE:
+        sql = f"COALESCE({total.name}, 0)"
+        return Metric(name, Unit.MONEY, f"sum of {of}", sql, (total,), checks)
+    if term.metric == ORDERS:
+        sql = f"COALESCE({orders.name}, 0)"
+        return Metric(name, Unit.COUNT, f"events with an amount: {of}", sql, (orders,), checks)
+    mean = f"CASE WHEN {orders.name} > 0 THEN {total.name} / {orders.name} END"
+    return Metric(name, Unit.NUMBER, f"mean of {of}", mean, (total, orders), checks)
 
 
 def currency_of_row(chosen: Sequence[MoneyProperty], prefix: str) -> Fragment:

@@ -136,7 +136,7 @@ def _currency(body: MetricsRequest, saved: SavedRecords) -> Fragment:
     named = [m.money for m in body.metrics if isinstance(m, MetricTerm) and m.money is not None]
     if len(set(named)) > 1:
         raise Malformed(f"'{CURRENCY}' is of one money property; the metrics name several")
-    term = MoneyTerm("dimensions", named[0] if named else None)
+    term = MoneyTerm("dimensions", money=named[0] if named else None)
     return currency_of_row(choose_money(term, saved), CURRENCY)
 
 

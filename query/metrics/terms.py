@@ -1,4 +1,4 @@
-"""Metrics with arguments: aggregates of a number, conversions of goals, revenue."""
+"""Metrics with arguments: aggregates of a number, conversions of goals, money."""
 
 import re
 from collections import Counter
@@ -9,7 +9,7 @@ from msgspec import Struct, field, structs
 from query.metrics.fields import FIELDS
 from query.metrics.metric import Metric, Part, Source, Unit, ratio
 from query.metrics.metrics import BY_NAME, VISITORS
-from query.metrics.money import REVENUE, MoneyTerm, revenue
+from query.metrics.money import MONEY_METRICS, MoneyTerm, money_metric
 from query.request.order import FieldName
 from query.request.property_path import MAX_SUMMED, PREFIX, is_property, parse_property
 from query.request.suggestions import METRIC_WORDS, shorten, unknown_name_message
@@ -40,7 +40,7 @@ CONVERSIONS = {
 
 
 class MetricTerm(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """A metric with arguments: an aggregate of a property, conversions of one goal, revenue."""
+    """A metric with arguments: an aggregate of a property, conversions of one goal, money."""
 
     metric: FieldName
     property: FieldName | None = None
@@ -50,9 +50,9 @@ class MetricTerm(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=
     goal: FieldName | None = None
     """For conversions: label of one of `goals`, or a saved goal; by default any of `goals`."""
     money: FieldName | None = None
-    """Id or name of one money property, for revenue; without it, all are summed."""
+    """Id or name of one money property, for metrics of money; without it, of all."""
     currency: FieldName | None = None
-    """Code of ISO 4217, for revenue."""
+    """Code of ISO 4217, for metrics of money."""
     name: FieldName | None = field(name="as", default=None)
 
 
@@ -108,7 +108,7 @@ def _with_names(terms: Sequence[str | MetricTerm]) -> list[MetricTerm]:
 
 
 def _told(term: MetricTerm) -> list[str]:
-    """What tells conversions or revenue from others of the same metric."""
+    """What tells conversions or sums of money from others of the same metric."""
     if term.metric in AGGREGATES:
         return []
     return [each for each in (term.goal, term.money, term.currency) if each is not None]
@@ -125,11 +125,11 @@ def _select(term: MetricTerm, position: int, context: _Context) -> SelectedMetri
             f"'{at}.as' must start with a letter or '_' and have at most 63 letters, digits or '_'"
         )
     _check_known(term.metric, at)
-    if term.metric == REVENUE:
+    if term.metric in MONEY_METRICS:
         _refuse(at, term, property=term.property, event=term.event, goal=term.goal)
-        money = MoneyTerm(at, term.money, term.currency)
-        name = term.name or REVENUE
-        metric = revenue(money, context.saved, name, position, context.by_currency)
+        money = MoneyTerm(at, term.metric, term.money, term.currency)
+        name = term.name or term.metric
+        metric = money_metric(money, context.saved, name, position, context.by_currency)
         return SelectedMetric(name, metric)
     _refuse(at, term, money=term.money, currency=term.currency)
     if term.metric in AGGREGATES:
@@ -144,7 +144,7 @@ def _select(term: MetricTerm, position: int, context: _Context) -> SelectedMetri
 
 def _check_known(name: str, at: str) -> None:
     """Malformed when there is no such metric, with the one that was probably meant."""
-    known = [*BY_NAME, *CONVERSIONS, REVENUE, *AGGREGATES]
+    known = [*BY_NAME, *CONVERSIONS, *MONEY_METRICS, *AGGREGATES]
     if name in known:
         return
     if meant := METRIC_WORDS.get(name.lower()):

@@ -5,7 +5,7 @@ from pathlib import Path
 from query.metrics.dimensions import INSTANT_BUCKETS, TIMES
 from query.metrics.fields import FIELDS
 from query.metrics.metrics import METRICS
-from query.metrics.money import REVENUE
+from query.metrics.money import MONEY_METRICS
 from query.metrics.terms import AGGREGATES, CONVERSIONS
 from tests.query.query_service import start_service
 
@@ -18,7 +18,7 @@ def test_the_catalogue_lists_metrics_dimensions_and_operators(tmp_path: Path) ->
     assert [metric["name"] for metric in found["metrics"]] == [
         *(metric.name for metric in METRICS),
         *CONVERSIONS,
-        REVENUE,
+        *MONEY_METRICS,
         *AGGREGATES,
     ]
     assert {d["name"] for d in found["dimensions"]} == {

@@ -85,6 +85,25 @@ def test_rows_may_be_grouped_by_currency(service: InProcessService) -> None:
     assert [row["revenue"] for row in sales] == [39.3, 7.0, 5.0]
 
 
+def test_orders_and_their_mean_are_of_one_currency(service: InProcessService) -> None:
+    both(service)
+    metrics = ("revenue", "orders", "average_order_value")
+
+    euros = rows(service, *({"metric": name, "currency": "EUR"} for name in metrics))
+    francs = rows(service, *({"metric": name, "currency": "CHF"} for name in metrics))
+    found = rows(service, *metrics, dimensions=["currency"])
+    sales = {"metric": "average_order_value", "money": "Sales", "currency": "EUR", "as": "mean"}
+
+    assert euros == [dict(zip(metrics, (139.3, 4, 34.825), strict=True))]
+    assert francs == [{"revenue": 0.0, "orders": 0, "average_order_value": None}]
+    assert [tuple(row.values()) for row in found] == [
+        ("EUR", 139.3, 4, 34.825),
+        (None, 7.0, 1, 7.0),
+        ("USD", 5.0, 1, 5.0),
+    ]
+    assert rows(service, sales) == [{"mean": 13.1}]  # 39.3 of three orders
+
+
 def test_the_only_currency_need_not_be_named(service: InProcessService) -> None:
     save_fees(service)
 
