@@ -21,7 +21,7 @@ BAD_REQUEST = "Failed to load resource: the server responded with a status of 40
 def begin_link(dashboard: Dashboard, name: str, target: str, **address: str) -> None:
     """Fill in the form of a new link."""
     dashboard.open("links", **address)
-    dashboard.press("+ New link")
+    dashboard.press("New link")
     dashboard.type_into("dialog input[name=name]", name)
     dashboard.type_into("dialog input[name=targetUrl]", target)
 
@@ -62,7 +62,7 @@ def test_the_list_shows_clicks_and_a_long_target_in_two_lines(dashboard: Dashboa
         ("Quiet", "a.example"),
         ("=1+1", "a.example"),
     ):
-        dashboard.press("+ New link")
+        dashboard.press("New link")
         dashboard.until("document.activeElement?.name === 'name'")
         dashboard.type_into("dialog input[name=name]", name)
         dashboard.type_into("dialog input[name=targetUrl]", target)
@@ -153,7 +153,7 @@ def test_a_refused_link_names_the_inputs_of_the_form(chromium: Chromium, shop: T
     dashboard = Dashboard(tab, shop)
     dashboard.take_session()
     dashboard.open("links")
-    dashboard.press("+ New link")
+    dashboard.press("New link")
     dashboard.type_into("dialog input[name=name]", "Refused")
     dashboard.type_into("dialog input[name=targetUrl]", "https://shop.example/")
     dashboard.type_into("dialog input[name=slug]", "no spaces")

@@ -34,8 +34,8 @@ def shop(stack: Installation) -> Tenant:
 
 
 def test_a_website_is_added_and_its_first_event_is_seen(dashboard: Dashboard) -> None:
-    dashboard.open("setup")
-    dashboard.press("+ Add a website")
+    dashboard.open("setup", part="websites")
+    dashboard.press("Add a website")
     dashboard.type_into("dialog input[name=domain]", "https://new.example/shop?a=1")
     dashboard.press("Save", "dialog")
     dashboard.until(f"!location.pathname.includes('{dashboard.tenant.website.id}')")
@@ -62,7 +62,7 @@ def test_an_id_of_another_product_is_registered_and_removed(dashboard: Dashboard
     write_key = f"wk-{secrets.token_hex(4)}"
     title = "Trackers of other products"
     dashboard.open("setup")
-    dashboard.press("+ Add an id")
+    dashboard.press("Add an id")
     dashboard.type_into("dialog input[name=name]", write_key)
     dashboard.press("Add an id", "dialog")
     dashboard.until(f"({TABLE})('{title}')?.some((row) => row[1] === '{write_key}')")
@@ -81,7 +81,7 @@ def test_an_id_of_another_product_is_registered_and_removed(dashboard: Dashboard
 
 def test_a_key_is_made_used_and_revoked(dashboard: Dashboard) -> None:
     dashboard.open("setup", part="keys")
-    dashboard.press("+ New key")
+    dashboard.press("New key")
     dashboard.type_into("dialog input[name=name]", "Reader")
     dashboard.tab.js("document.querySelector('dialog input[value=\"read:links\"]').click()")
     dashboard.press("New key", "dialog form")
@@ -141,7 +141,7 @@ def _choose(dashboard: Dashboard, name: str, value: str, scope: str = "main") ->
 
 def test_a_rotated_key_keeps_its_end(dashboard: Dashboard) -> None:
     dashboard.open("setup", part="keys")
-    dashboard.press("+ New key")
+    dashboard.press("New key")
     dashboard.type_into("dialog input[name=name]", "Agency")
     day = "document.querySelector('dialog input[name=expiresAt]')"
     dashboard.tab.js(
@@ -358,7 +358,7 @@ def test_the_privacy_of_a_website_is_set(dashboard: Dashboard) -> None:
 def test_a_deleted_website_is_restored(dashboard: Dashboard) -> None:
     website = dashboard.client.create_website("gone.example")
     dashboard.client.delete_website(website["id"], "gone.example")
-    dashboard.open("setup")
+    dashboard.open("setup", part="websites")
     [row] = dashboard.rows("Deleted websites")
     assert row[:2] == ["gone.example", website["id"]]
 

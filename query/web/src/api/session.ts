@@ -2,6 +2,7 @@
 import { batch, computed, signal } from "@preact/signals";
 import { address, go } from "../state/address";
 import type { Filter } from "../state/filters";
+import { texts } from "../texts";
 import type { Me, Schemas, Website } from "../types";
 import { fetchJson, RequestError, shareAccess, submitForm } from "./request";
 
@@ -10,12 +11,28 @@ export const me = signal<Me | null | undefined>(undefined);
 /** Set when a sign-in, or the access to a shared dashboard, ended while the page was open. */
 export const sessionEnded = signal(false);
 
+/** In the address in place of the id of a website: all that the key sees, as one. */
+export const ALL = "all";
+/** Websites that one query is about at most. */
+const MOST_WEBSITES = 50;
+/** The websites that are one under the address of ALL. */
+export const allWebsites = (): Website[] => (me.value?.websites ?? []).slice(0, MOST_WEBSITES);
+
 export const website = computed<Website | null>(() => {
   const { base } = address.value;
   const all = me.value?.websites ?? [];
   if (base.startsWith("s/")) return all[0] ?? null;
-  return all.find(({ id }) => id === base) ?? null;
+  return all.find(({ id }) => id === base) ?? (base === ALL && all.length ? together(allWebsites()) : null);
 });
+
+/** Several websites as one, whose days are those of their common time zone. */
+function together(websites: Website[]): Website {
+  const zones = new Set(websites.map((each) => each.timezone));
+  return {
+    id: websites.map(({ id }) => id).join(","), name: texts.websites.all, domain: "",
+    timezone: zones.size === 1 ? [...zones][0]! : "UTC",
+  };
+}
 
 /** A shared dashboard that is open, or why it is not. */
 export interface SharedState {
@@ -24,6 +41,10 @@ export interface SharedState {
 }
 export const shared = signal<SharedState | null>(null);
 export const isShared = (): boolean => address.value.base.startsWith("s/");
+
+export const isAll = (): boolean => address.value.base === ALL;
+/** Whether goals, segments and other saved records can be asked for: they belong to one website. */
+export const hasRecords = (): boolean => !isShared() && !isAll();
 
 export const timezone = computed(() => address.value.timezone ?? website.value?.timezone ?? "UTC");
 export const subjectQuery = computed<Record<string, string>>(() => ({ website_id: website.value?.id ?? "" }));

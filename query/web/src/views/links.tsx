@@ -8,8 +8,10 @@ import { may, me, subjectQuery, timezone, website } from "../api/session";
 import { useAnswer, useLoaded } from "../api/use";
 import { BarList } from "../components/bar_list";
 import { Card } from "../components/card";
+import { CopyButton } from "../components/copy";
 import { DataTable, Pages } from "../components/data_table";
 import { DownloadCsv } from "../components/download";
+import { Icon } from "../components/icon";
 import { LinkDialog } from "../components/link_dialog";
 import { NoPlaces } from "../components/no_places";
 import { QrCode } from "../components/qr_code";
@@ -48,7 +50,7 @@ function AllLinks() {
     <Card title={t.title} className="wide" actions={(
       <>
         {list.value?.data.length ? <DownloadCsv title={t.title} load={linksFile} /> : null}
-        {may("write:links") && <button type="button" class="button" onClick={() => setCreating(true)}>+ {t.create}</button>}
+        {may("write:links") && <button type="button" class="button" onClick={() => setCreating(true)}><Icon name="plus" />{t.create}</button>}
       </>
     )}>
       <Async loaded={list} empty={t.none} isEmpty={({ data }) => !data.length}>
@@ -56,7 +58,7 @@ function AllLinks() {
           <>
             <DataTable label={t.title} rows={data} rowKey={(link) => link.id} columns={[
               { key: "name", label: t.name, render: (link) => <a href={addressWith({ item: link.id, own: {} })} onClick={follow}>{link.name}</a> },
-              { key: "short", label: t.short, render: (link) => shortUrl(link) },
+              { key: "short", label: t.short, className: "breakable", render: (link) => <span class="copyable">{shortUrl(link)}<CopyButton text={shortUrl(link)} name={link.name} /></span> },
               { key: "target", extra: true, label: t.target, render: (link) => <span class="clamped" title={link.targetUrl}>{link.targetUrl}</span> },
               ...(clicks ? [{ key: "clicks", label: t.clicks, number: true, render: (link: Link) => formatNumber(clicks.get(link.id) ?? 0) }] : []),
               { key: "created", extra: true, label: t.created, number: true, render: (link) => formatInstant(link.createdAt, timezone.value) },
@@ -116,7 +118,7 @@ function OneLink({ id }: { id: string }) {
   };
   return (
     <>
-      <p><a href={addressWith({ item: "" })} onClick={follow}>{t.back}</a></p>
+      <p class="crumbs"><a href={addressWith({ item: "" })} onClick={follow}>{t.back}</a></p>
       <Async loaded={loaded}>
         {({ data: link }) => (
           <>

@@ -2,8 +2,8 @@
 import { useEffect, useState } from "preact/hooks";
 import { RequestError } from "../api/request";
 import { openShare } from "../api/session";
+import { AlonePage } from "../components/alone_page";
 import { Failed, messageOf, Skeleton } from "../components/states";
-import icon from "../icon.svg";
 import { texts } from "../texts";
 
 const t = texts.shares;
@@ -25,13 +25,12 @@ export function OpenShare() {
   if (error.status === 404) return <NotOpened title={t.gone} why={t.goneWhy} next={t.goneNext} />;
   if (error.status === 400 && !tried) return <NotOpened title={t.invalid} why={t.invalidWhy} next={t.invalidNext} />;
   if (error.status !== 401 && !tried) {
-    return <main class="alone"><section class="card"><h1>{texts.app.name}</h1><Failed error={error} retry={() => void attempt()} /></section></main>;
+    return <AlonePage><section class="card"><Failed error={error} retry={() => void attempt()} /></section></AlonePage>;
   }
   return (
-    <main class="alone">
+    <AlonePage>
       <form class="card form" onSubmit={submit}>
-        <h1><img src={icon} alt="" width="28" height="28" />{texts.app.name}</h1>
-        <p>{t.locked}</p>
+        <h1>{t.locked}</h1>
         <label>{t.passwordOnly}
           <input type="password" name="password" autocomplete="off" required autofocus value={password}
             onInput={(event) => setPassword(event.currentTarget.value)} />
@@ -39,20 +38,19 @@ export function OpenShare() {
         {(tried || error.status !== 401) && <p class="error" role="alert">{error.status === 401 ? error.message : messageOf(error)}</p>}
         <button type="submit" class="button primary">{t.open}</button>
       </form>
-    </main>
+    </AlonePage>
   );
 }
 
 /** In place of a dashboard that its link does not open: why, and what to do next. */
 function NotOpened({ title, why, next }: { title: string; why: string; next: string }) {
   return (
-    <main class="alone">
+    <AlonePage>
       <section class="card form not-opened" aria-labelledby="not-opened">
-        <p class="brand"><img src={icon} alt="" width="28" height="28" />{texts.app.name}</p>
         <h1 id="not-opened">{title}</h1>
         <p>{why}</p>
         <p>{next}</p>
       </section>
-    </main>
+    </AlonePage>
   );
 }

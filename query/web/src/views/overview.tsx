@@ -2,19 +2,20 @@
 import { useMemo } from "preact/hooks";
 import type { Answer, Ask } from "../api/ask";
 import { type ComparedData, comparedData, comparedFrom } from "../api/compared";
-import { isShared, timezone } from "../api/session";
+import { timezone } from "../api/session";
 import { type Loaded, useAnswer } from "../api/use";
 import { BreakdownCard } from "../components/breakdown_card";
 import { Card, standardRequest } from "../components/card";
 import { Change } from "../components/change";
 import { Columns } from "../components/columns";
+import { FirstSteps, LastEvent, useEventsEver } from "../components/first_steps";
 import { GoalsCard } from "../components/goals_card";
 import { areImported, ImportedLine, ImportedNote, useImportedSeries } from "../components/imported";
 import { metricDefinition } from "../components/info";
 import { countFormat, type Series, SeriesChart } from "../components/series_chart";
 import { OnlineNow } from "../components/online_now";
 import { Async } from "../components/states";
-import { address, addressWith, follow, go, goOwn } from "../state/address";
+import { address, go, goOwn } from "../state/address";
 import { GROUPS } from "../state/breakdowns";
 import { formatDuration, formatNumber, formatPercent, formatRange, formatShort } from "../state/format";
 import { defaultGranularity, granularitiesOf } from "../state/period";
@@ -52,9 +53,11 @@ export default function Overview() {
   const loaded = useAnswer(series);
   const before = comparedData(loaded.value, by);
   const { start, end } = loaded.value?.comparison ?? {};
+  const ever = useEventsEver(isEmpty(loaded.value));
+  if (ever?.received === false) return <FirstSteps />;
   return (
     <>
-      <NoEvent series={loaded.value} />
+      {ever?.lastEventAt && <LastEvent at={ever.lastEventAt} />}
       <Card title={texts.views.overview} ask={series} definition={metricDefinition(chosen.definition)} className="hero"
         subtitle={<>
           <OnlineNow />
@@ -75,12 +78,9 @@ export default function Overview() {
   );
 }
 
-/** What to do when there is nothing at all: the website may have no snippet yet. */
-function NoEvent({ series }: { series: Answer<"events_by_date"> | null }) {
-  const isEmpty = series?.rows.every(({ pageviews, visitors }) => !pageviews && !visitors);
-  if (!isEmpty || areImported(series) || isShared() || address.value.filters.length) return null;
-  return <p class="notice">{texts.states.noEvent} <a href={addressWith({ view: "setup" })} onClick={follow}>{texts.views.setup}</a>.</p>;
-}
+/** Whether nothing at all happened in the time range, by the website itself or by what was imported. */
+const isEmpty = (series: Answer<"events_by_date"> | null): boolean =>
+  series !== null && !address.value.filters.length && !areImported(series) && series.rows.every(({ pageviews, visitors }) => !pageviews && !visitors);
 
 const TOTALS_ASK: Ask<"summary_metrics"> = { name: "summary_metrics", compared: true };
 const fieldOf = ({ id, summary = id }: Total): string => summary;

@@ -1,39 +1,79 @@
-// Set-up: websites and their script, privacy, rights of visitors, API keys, imports, what was not stored, the audit trail.
+// Set-up, in sections: what belongs to the website, and what to the organization.
 import type { ComponentType } from "preact";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { me, website } from "../api/session";
-import { Tabs } from "../components/card";
+import { Icon } from "../components/icon";
 import { AuditTrail } from "../components/setup/audit_trail";
 import { Imports } from "../components/setup/imports";
 import { Keys } from "../components/setup/keys";
+import { MoneyProperties } from "../components/setup/money_properties";
 import { Organization } from "../components/setup/organization";
 import { Privacy } from "../components/setup/privacy";
 import { System } from "../components/setup/system";
+import { TagAndTrackers } from "../components/setup/tag_and_trackers";
 import { VisitorRights } from "../components/setup/visitor_rights";
 import { Websites } from "../components/setup/websites";
-import { address, goOwn } from "../state/address";
+import { address, addressWith, follow } from "../state/address";
 import { texts } from "../texts";
+import type { IconName } from "../types";
 
 const t = texts.setup;
-const PARTS: { id: string; label: string; part: ComponentType; ofWebsite?: boolean; ofOrganization?: boolean }[] = [
-  { id: "websites", label: t.websites, part: Websites },
-  { id: "privacy", label: t.privacy, part: Privacy, ofWebsite: true },
-  { id: "visitors", label: t.rights.tab, part: VisitorRights, ofWebsite: true },
-  { id: "keys", label: t.keys, part: Keys },
-  { id: "organization", label: t.organization, part: Organization, ofOrganization: true },
-  { id: "imports", label: t.imports, part: Imports, ofWebsite: true },
-  { id: "system", label: t.system, part: System, ofWebsite: true },
-  { id: "audit", label: t.audit, part: AuditTrail },
+
+interface Section {
+  id: string;
+  label: string;
+  icon: IconName;
+  section: ComponentType;
+  /** Only for a key of the whole organization. */
+  ofWhole?: boolean;
+}
+
+const OF_WEBSITE: Section[] = [
+  { id: "tag", label: t.tagAndTrackers, icon: "code", section: TagAndTrackers },
+  { id: "money", label: t.money.title, icon: "coins", section: MoneyProperties },
+  { id: "imports", label: t.imports, icon: "upload", section: Imports },
+  { id: "privacy", label: t.privacy, icon: "shield", section: Privacy },
+  { id: "visitors", label: t.rights.tab, icon: "user", section: VisitorRights },
+  { id: "system", label: t.system, icon: "activity", section: System },
+];
+const OF_ORGANIZATION: Section[] = [
+  { id: "websites", label: t.websites, icon: "globe", section: Websites },
+  { id: "keys", label: t.keys, icon: "key-round", section: Keys },
+  { id: "organization", label: t.organization, icon: "building-2", section: Organization, ofWhole: true },
+  { id: "audit", label: t.audit, icon: "history", section: AuditTrail },
 ];
 
 export default function Setup() {
-  const whole = me.value?.key?.websiteId === null;
-  const parts = PARTS.filter(({ ofWebsite, ofOrganization }) => (!ofWebsite || website.value) && (!ofOrganization || whole));
-  const chosen = parts.find(({ id }) => id === address.value.own.part) ?? parts[0]!;
-  const Part = chosen.part;
+  const isWhole = me.value?.key?.websiteId === null;
+  const { own } = address.value;
+  const groups = [
+    { label: website.value?.name || website.value?.domain || "", sections: website.value ? OF_WEBSITE : [] },
+    { label: me.value?.organization?.name || t.organization, sections: OF_ORGANIZATION.filter(({ ofWhole }) => !ofWhole || isWhole) },
+  ];
+  const all = groups.flatMap(({ sections }) => sections);
+  const chosen = all.find(({ id }) => id === own.part) ?? (website.value ? all[0]! : OF_ORGANIZATION[0]!);
+  const Shown = chosen.section;
+  const frame = useRef<HTMLElement>(null);
+  useLayoutEffect(() => {
+    const entry = frame.current?.querySelector<HTMLElement>("[aria-current]");
+    // On a phone the list is one line that scrolls.
+    if (entry) frame.current!.scrollLeft = entry.offsetLeft - (frame.current!.clientWidth - entry.offsetWidth) / 2;
+  }, [chosen.id]);
   return (
-    <>
-      <div class="setup-tabs"><Tabs tabs={parts} chosen={chosen.id} choose={(part) => goOwn({ part, erasure: "", import: "" })} most={parts.length} /></div>
-      <Part />
-    </>
+    <div class="setup">
+      <nav ref={frame} class="setup-nav" aria-label={t.sections}>
+        {groups.map(({ label, sections }, i) => sections.length > 0 && (
+          <div key={i}>
+            <span class="side-group">{label}</span>
+            {sections.map(({ id, label: title, icon }) => (
+              <a key={id} href={addressWith({ view: "setup", item: "", own: { part: id } })} onClick={follow} aria-current={id === chosen.id ? "page" : undefined}>
+                <Icon name={icon} />{title}
+              </a>
+            ))}
+          </div>
+        ))}
+      </nav>
+      <div class="setup-section"><Shown /></div>
+    </div>
   );
 }

@@ -93,8 +93,8 @@ function NewShare({ created }: { created: () => void }) {
     }
   };
   return (
-    <Card title={t.create}>
-      <p class="quiet">{t.intro} {sharedViews()}.</p>
+    <Card title={t.create} className="share-new">
+      <p class="quiet card-text">{t.intro} {sharedViews()}.</p>
       <p class="quiet">{filters.length ? `${t.filters} ${filters.map(filterText).join(", ")}` : t.noFilters}</p>
       {filters.length > 0 && <p class="notice">{t.notHidden}</p>}
       <form class="form grid" onSubmit={submit}>
@@ -103,12 +103,15 @@ function NewShare({ created }: { created: () => void }) {
         </label>
         <label>{t.password}
           <input name="password" type="password" autocomplete="new-password" minLength={8} value={form.password} onInput={(e) => set({ password: e.currentTarget.value })} />
+          <small>{t.passwordHelp}</small>
         </label>
         <label>{t.expires}
           <input name="expires" type="date" min={today(timezone.value)} value={form.lastDay} onInput={(e) => set({ lastDay: e.currentTarget.value })} />
+          <small>{t.expiresHelp}</small>
         </label>
         <label>{t.frames}
           <textarea name="origins" rows={2} value={form.origins} onInput={(e) => set({ origins: e.currentTarget.value })} />
+          <small>{t.framesHelp}</small>
         </label>
         {error && <p class="error" role="alert">{error}</p>}
         <footer><button type="submit" class="button primary">{t.create}</button></footer>

@@ -1,16 +1,20 @@
 // Sign-in by API key, or by a link that `make run` printed; one that would replace a sign-in is asked about first.
 import { useEffect, useState } from "preact/hooks";
 import { RequestError } from "../api/request";
-import { loadSession, may, me, sessionEnded, signIn } from "../api/session";
+import { ALL, loadSession, may, me, sessionEnded, signIn } from "../api/session";
+import { AlonePage } from "../components/alone_page";
 import { messageOf } from "../components/states";
-import icon from "../icon.svg";
 import { isolate } from "../isolate";
 import { address, go } from "../state/address";
 import { texts } from "../texts";
 
 const t = texts.signIn;
 
-const start = (): string => `/${me.value?.websites[0]?.id ?? ""}`;
+/** The only website, or all of them. */
+const start = (): string => {
+  const { websites = [] } = me.value ?? {};
+  return `/${websites.length > 1 ? `${ALL}/websites` : websites[0]?.id ?? ""}`;
+};
 
 export function SignIn() {
   const [token, setToken] = useState("");
@@ -46,19 +50,19 @@ export function SignIn() {
   };
   if (token) return <Replace busy={busy} replace={() => void attempt({ token })} />;
   return (
-    <main class="alone">
+    <AlonePage after={<a href="/docs">{t.docs}</a>}>
       <form class="card form" onSubmit={submit}>
-        <h1><img src={icon} alt="" width="28" height="28" />{texts.app.name}</h1>
+        <h1>{t.title}</h1>
         {sessionEnded.value && <p class="notice">{t.ended}</p>}
         <label>{t.key}
           <input type="password" name="key" autocomplete="off" spellcheck={false} required autofocus value={key}
             onInput={(event) => setKey(event.currentTarget.value)} />
+          <small>{t.hint} <code>{t.command}</code></small>
         </label>
-        <p class="quiet">{t.hint} <code>{t.command}</code> · <a href="/docs">{t.docs}</a></p>
         {error && <p class="error" role="alert">{error}</p>}
         <button type="submit" class="button primary" disabled={busy}>{t.submit}</button>
       </form>
-    </main>
+    </AlonePage>
   );
 }
 
@@ -67,7 +71,7 @@ function Replace({ busy, replace }: { busy: boolean; replace: () => void }) {
   const { organization, key } = me.value!;
   const who = [organization?.name, key?.name].filter(Boolean).join(", ");
   return (
-    <main class="alone">
+    <AlonePage>
       <section class="card form replace" aria-labelledby="replace">
         <h1 id="replace">{t.replaceTitle}</h1>
         <p>{t.replace(isolate(who))}</p>
@@ -76,6 +80,6 @@ function Replace({ busy, replace }: { busy: boolean; replace: () => void }) {
           <button type="button" class="button primary" disabled={busy} onClick={replace}>{t.replaceSubmit}</button>
         </footer>
       </section>
-    </main>
+    </AlonePage>
   );
 }

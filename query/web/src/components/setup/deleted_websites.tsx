@@ -9,6 +9,7 @@ import { texts } from "../../texts";
 import type { Schemas } from "../../types";
 import { Card } from "../card";
 import { ConfirmDialog } from "../confirm_dialog";
+import { Copyable } from "../copy";
 import { DataTable } from "../data_table";
 
 type Deleted = Schemas["DeletedWebsite"];
@@ -30,7 +31,7 @@ export function DeletedWebsites({ changes, restored }: { changes: number; restor
     <Card title={t.title}>
       <DataTable label={t.title} rows={list.value} rowKey={({ id }) => id} columns={[
         { key: "name", label: texts.setup.name, render: ({ name }) => name },
-        { key: "id", extra: true, label: texts.setup.id, render: ({ id }) => <code>{id}</code> },
+        { key: "id", extra: true, label: texts.setup.id, render: ({ id }) => <Copyable text={id} /> },
         { key: "at", extra: true, label: t.at, render: ({ deletedAt }) => formatInstant(deletedAt, timezone.value) },
         { key: "purge", label: t.purge, render: ({ restorable, purgedFrom, purgedAt }) =>
           (restorable ? formatInstant(purgedFrom, timezone.value) : purgedAt ? t.purged : t.purging) },

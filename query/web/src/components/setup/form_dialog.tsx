@@ -11,6 +11,8 @@ export interface Input {
   name: string;
   label: string;
   value?: string;
+  /** What it is for, below it. */
+  help?: string;
   required?: boolean;
   placeholder?: string;
   /** Several lines, three unless it says how many. */
@@ -52,7 +54,7 @@ export function FormDialog<Response>({ title, inputs, method, path, body, submit
   return (
     <Dialog title={title} close={close} wide={wide}>
       <form class="form" onSubmit={save}>
-        {inputs.map(({ name, label, required, placeholder, lines, choices, several, type }) => several ? (
+        {inputs.map(({ name, label, help, required, placeholder, lines, choices, several, type }) => several ? (
           <fieldset key={name}>
             <legend>{label}</legend>
             {several.map((each) => (
@@ -72,6 +74,7 @@ export function FormDialog<Response>({ title, inputs, method, path, body, submit
               : lines
                 ? <textarea name={name} rows={lines === true ? 3 : lines} value={values[name]} placeholder={placeholder} onInput={(e) => set(name, e.currentTarget.value)} />
                 : <input name={name} type={(type ?? "text") as "text"} required={required} value={values[name]} placeholder={placeholder} onInput={(e) => set(name, e.currentTarget.value)} />}
+            {help && <small>{help}</small>}
           </label>
         ))}
         {error && <p class="error" role="alert">{error}</p>}

@@ -11,6 +11,7 @@ import type { Schemas } from "../../types";
 import { Card } from "../card";
 import { DataTable } from "../data_table";
 import { Facts } from "../facts";
+import { Icon } from "../icon";
 import { messageOf } from "../states";
 
 type Import = Schemas["ImportResource"];
@@ -33,7 +34,9 @@ export function UploadFile({ websiteId, uploaded }: { websiteId: string; uploade
   useEffect(() => () => abort.current?.abort(), []);
   const send = async (file: File | undefined) => {
     if (!file || sent) return;
-    setError("");
+    setError(file.size ? "" : t.emptyFile(file.name));
+    if (input.current && !file.size) input.current.value = "";
+    if (!file.size) return;
     setSent({ name: file.name, fraction: 0 });
     const controller = (abort.current = new AbortController());
     let id = "";
@@ -57,9 +60,15 @@ export function UploadFile({ websiteId, uploaded }: { websiteId: string; uploade
   return (
     <div class={`drop ${over ? "over" : ""}`} onDrop={drop} onDragLeave={() => setOver(false)}
       onDragOver={(event) => { event.preventDefault(); setOver(true); }}>
-      <label class="file">{t.choose}
-        <input ref={input} type="file" name="file" disabled={sent !== null} onChange={(e) => void send(e.currentTarget.files?.[0])} />
-      </label>
+      {!sent && (
+        <>
+          <Icon name="upload" size={28} />
+          <label class="file">{t.choose}
+            <input ref={input} type="file" name="file" onChange={(e) => void send(e.currentTarget.files?.[0])} />
+          </label>
+          <p class="quiet">{t.formats}</p>
+        </>
+      )}
       {sent && (
         <>
           <p role="status">{t.uploading(sent.name)}</p>
@@ -69,6 +78,19 @@ export function UploadFile({ websiteId, uploaded }: { websiteId: string; uploade
       )}
       {error && <p class="error" role="alert">{error}</p>}
     </div>
+  );
+}
+
+/** Which of the three steps it is at. */
+export function ImportSteps({ at }: { at: 0 | 1 | 2 }) {
+  return (
+    <ol class="import-steps" aria-label={t.steps}>
+      {t.stepNames.map((name, i) => (
+        <li key={name} class={i < at ? "done" : ""} aria-current={i === at ? "step" : undefined}>
+          <span aria-hidden="true">{i < at ? <Icon name="check" size={14} /> : i + 1}</span>{name}
+        </li>
+      ))}
+    </ol>
   );
 }
 
@@ -107,8 +129,9 @@ export function UploadedImport({ id, changed, close }: { id: string; changed: ()
   };
   return (
     <Card title={t.of(one.name)} className="commands">
-      <div ref={heading} tabIndex={-1}>
-        <p role="status">{messages[now] ?? texts.setup.importStates[now]}</p>
+      <ImportSteps at={now === "importing" || now === "done" ? 2 : 1} />
+      <div ref={heading} tabIndex={-1} class="import-state">
+        <p role="status" class={isStored ? "stored" : undefined}>{messages[now] ?? texts.setup.importStates[now]}</p>
         {fraction !== undefined && <Progress label={messages[now]!} fraction={fraction} />}
         {one.problem && <p class="error" role="alert">{one.problem}</p>}
       </div>
@@ -139,31 +162,43 @@ function CheckResult({ check, isOver }: { check: Check; isOver: boolean }) {
     <>
       {isTotals && <p>{t.totals}</p>}
       {check.importedAs && <p class="notice">{t.importedBefore(check.importedAs)}</p>}
-      <Facts facts={[
-        [t.product, check.product],
-        [t.recognizedBy, check.recognizedBy.join(", ")],
-        [t.note, check.note],
-        [isTotals ? t.lines : t.events, formatNumber(check.accepted)],
-        [t.rejected, formatNumber(check.rejected)],
-        [t.days, `${check.firstDay} – ${check.lastDay}`],
-        [t.ignored, check.ignoredColumns.join(", ")],
-        [t.leftOut, check.filesLeftOut.join(", ")],
-      ]} />
-      <Counts label={t.reasons} of={t.reason} counts={check.reasons} />
-      <Counts label={t.unreadable} of={t.field} counts={check.factsLeftOut} />
+      <div class="import-parts">
+        <section class="import-part" aria-label={t.inIt}>
+          <h3>{t.inIt}</h3>
+          <Facts facts={[
+            [t.product, check.product],
+            [t.recognizedBy, check.recognizedBy.join(", ")],
+            [t.days, check.firstDay === check.lastDay ? check.firstDay : `${check.firstDay} – ${check.lastDay}`],
+            [t.note, check.note],
+          ]} />
+        </section>
+        <section class="import-part" aria-label={t.taken}>
+          <h3>{t.taken}</h3>
+          <p><strong class="figure">{formatNumber(check.accepted)}</strong> {isTotals ? t.lines : t.events}</p>
+          {!isOver && <Counts label={isTotals ? t.dimensions : t.names} of={isTotals ? t.dimension : t.name} counts={check.names} />}
+        </section>
+        <section class="import-part" aria-label={t.notTaken}>
+          <h3>{t.notTaken}</h3>
+          <p><strong class="figure">{formatNumber(check.rejected)}</strong> {t.rejected}</p>
+          <Counts label={t.reasons} of={t.reason} counts={check.reasons} />
+          <Counts label={t.unreadable} of={t.field} counts={check.factsLeftOut} />
+          <Facts facts={[[t.ignored, check.ignoredColumns.join(", ")], [t.leftOut, check.filesLeftOut.join(", ")]]} />
+        </section>
+      </div>
       {!isOver && (
         <>
-          <Counts label={isTotals ? t.dimensions : t.names} of={isTotals ? t.dimension : t.name} counts={check.names} />
-          <Counts label={days.every(([day]) => isDay(day)) ? byDay : byMonth} of={t.day} counts={check.days} />
-          {Object.keys(check.columns).length > 0 && (
-            <Titled label={t.columns}>
-              <DataTable label={t.columns} rows={Object.entries(check.columns)} columns={[
-                { key: "column", label: t.column, render: ([column]) => column },
-                { key: "field", label: t.field, render: ([, field]) => field },
-              ]} />
-            </Titled>
-          )}
           <Rows label={isTotals ? t.firstRows : t.rows} rows={check.rows} />
+          <div class="import-parts">
+            <Counts label={days.every(([day]) => isDay(day)) ? byDay : byMonth} of={t.day} counts={check.days} />
+            {Object.keys(check.columns).length > 0 && (
+              <Titled label={t.columns}>
+                <DataTable label={t.columns} rows={Object.entries(check.columns)} className="scrolled" columns={[
+                  { key: "column", label: t.column, render: ([column]) => column },
+                  { key: "field", label: t.field, render: ([, field]) => field },
+                ]} />
+              </Titled>
+            )}
+          </div>
         </>
       )}
     </>

@@ -13,7 +13,7 @@ import { ConfirmDialog } from "../confirm_dialog";
 import { DataTable } from "../data_table";
 import { Snippet } from "../request_dialog";
 import { Async } from "../states";
-import { isUnderWay, UploadedImport, UploadFile } from "./import_upload";
+import { ImportSteps, isUnderWay, UploadedImport, UploadFile } from "./import_upload";
 
 type Import = Schemas["ImportResource"];
 const t = texts.setup;
@@ -35,16 +35,17 @@ export function Imports() {
       {opened
         ? <UploadedImport key={opened} id={opened} changed={list.reload} close={() => open("")} />
         : <Card title={t.importFile} className="commands">
-          <p>{t.importHint}</p>
+          <ImportSteps at={0} />
+          <p class="quiet card-text">{t.importHint}</p>
           <UploadFile key={websiteId} websiteId={websiteId} uploaded={open} />
         </Card>}
       <Card title={t.imports}>
         <Async loaded={list} empty={t.noImports} isEmpty={(all) => !all.length}>
           {(all) => (
             <DataTable label={t.imports} rows={all} rowKey={({ id }) => id} columns={[
-              { key: "name", label: t.file, render: (one) => one.name },
-              { key: "state", label: t.state, render: (one) => t.importStates[one.state] ?? one.state },
-              { key: "accepted", label: t.accepted, number: true, render: (one) => formatNumber(one.accepted) },
+              { key: "name", label: t.file, className: "breakable", render: (one) => one.name },
+              { key: "state", label: t.state, className: "state", render: (one) => t.importStates[one.state] ?? one.state },
+              { key: "accepted", label: t.accepted, number: true, render: (one) => (isOfTotals(one) ? <TotalsCount id={one.id} /> : formatNumber(one.accepted)) },
               { key: "rejected", extra: true, label: t.rejected, number: true, render: (one) => formatNumber(one.rejected) },
               { key: "removed", extra: true, label: t.removed, number: true, render: (one) => formatNumber(one.removed) },
               { key: "at", extra: true, label: t.at, render: (one) => formatInstant(one.createdAt, timezone.value) },
@@ -60,6 +61,15 @@ export function Imports() {
       <ByCommand websiteId={websiteId} />
     </>
   );
+}
+
+/** Whether it stored totals, which are rows and no events: a file of events has lines that are accepted or rejected. */
+const isOfTotals = ({ state, accepted, rejected }: Import): boolean => state === "done" && !accepted && !rejected;
+
+function TotalsCount({ id }: { id: string }) {
+  const { value } = useLoaded(`totals ${id}`, (signal) => fetchJson<Schemas["ImportResponse"]>(`/v1/imports/${id}`, { signal }));
+  const { check, stored = 0 } = value?.data ?? {};
+  return <>{check?.kind === "totals" ? t.totalsRows(stored, formatNumber(stored)) : value ? formatNumber(stored) : "…"}</>;
 }
 
 /** Asks before an import is undone, with the number of its events as soon as they are counted. */

@@ -10,6 +10,7 @@ import { Card } from "../card";
 import { ConfirmDialog } from "../confirm_dialog";
 import { DataTable } from "../data_table";
 import { endDay } from "../end_day";
+import { Icon } from "../icon";
 import { Snippet } from "../request_dialog";
 import { Async } from "../states";
 import { type ApiKey, keyTitle, useApiKeys } from "./api_keys";
@@ -40,7 +41,7 @@ export function Keys() {
   const rotate = async (key: ApiKey) => show(await fetchJson<Created>(`/v1/keys/${key.id}/rotate`, { body: {} }));
   if (!may("admin")) return <NeedsAdmin title={t.keys} />;
   return (
-    <Card title={t.keys} actions={<button type="button" class="button" onClick={() => setCreating(true)}>+ {t.addKey}</button>}>
+    <Card title={t.keys} actions={<button type="button" class="button" onClick={() => setCreating(true)}><Icon name="plus" />{t.addKey}</button>}>
       {created && <div role="status"><p class="notice">{t.keyReady}</p><Snippet label={t.keyText} text={created.key} /></div>}
       <Async loaded={list} isEmpty={(keys) => !keys.length}>
         {(keys) => (
@@ -73,9 +74,9 @@ export function Keys() {
           inputs={[
             { name: "name", label: t.name, required: true },
             { name: "scopes", label: t.scopes, value: "read:data", several: SCOPES.map((scope) => ({ value: scope, label: `${scope}: ${t.scopeHints[scope]}` })) },
-            { name: "websiteId", label: t.keyWebsite, choices: [
+            { name: "websiteId", label: t.keyWebsite, help: t.keyWebsiteHelp, choices: [
               { value: "", label: t.allWebsites }, ...(me.value?.websites ?? []).map(({ id }) => ({ value: id, label: websiteName(id) }))] },
-            { name: "expiresAt", label: t.lastDay, type: "date" },
+            { name: "expiresAt", label: t.lastDay, help: t.optional, type: "date" },
           ]}
           body={({ name, scopes, websiteId, expiresAt }) => ({
             name, scopes: (scopes ?? "").split(" ").filter(Boolean), websiteId: websiteId || null, expiresAt: endOfDay(expiresAt, timezone.value),

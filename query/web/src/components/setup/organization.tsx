@@ -7,6 +7,7 @@ import { formatInstant } from "../../state/format";
 import { texts } from "../../texts";
 import type { Schemas } from "../../types";
 import { Card } from "../card";
+import { Copyable } from "../copy";
 import { DataTable } from "../data_table";
 import { Async } from "../states";
 import { FormDialog } from "./form_dialog";
@@ -33,7 +34,7 @@ export function Organization() {
               <DataTable label={t.organization} rows={[data]} columns={[
                 { key: "name", label: t.name, render: ({ name }) => name },
                 { key: "plan", label: t.planName, render: ({ plan }) => plan },
-                { key: "id", extra: true, label: t.id, render: ({ id }) => <code>{id}</code> },
+                { key: "id", extra: true, label: t.id, render: ({ id }) => <Copyable text={id} /> },
                 { key: "created", extra: true, label: texts.links.created, render: ({ createdAt }) => formatInstant(createdAt, timezone.value) },
               ]} />
               <p class="quiet">{t.planHint} <code>tidemark organizations update</code></p>

@@ -25,8 +25,8 @@ export function PrivacyCard({ path, privacy, mayChange, done }: {
     choice("globalPrivacyControl", t.globalPrivacyControl, t.signals, privacy.globalPrivacyControl),
     choice("consent", t.consent, t.consents, privacy.consent),
     choice("location", t.location, t.locations, privacy.location),
-    { name: "neverStoreProperties", label: `${t.properties} ${t.onePerLine}`, value: privacy.neverStoreProperties.join("\n"), lines: true, placeholder: "email\ncard_*" },
-    { name: "neverStoreQuery", label: `${t.query} ${t.onePerLine}`, value: privacy.neverStoreQuery.join("\n"), lines: true, placeholder: "token\nsess*" },
+    { name: "neverStoreProperties", label: t.properties, help: t.onePerLine, value: privacy.neverStoreProperties.join("\n"), lines: true, placeholder: "email\ncard_*" },
+    { name: "neverStoreQuery", label: t.query, help: t.onePerLine, value: privacy.neverStoreQuery.join("\n"), lines: true, placeholder: "token\nsess*" },
     { name: "maskTexts", label: t.texts, value: privacy.maskTexts ? MASK : "", several: [{ value: MASK, label: t.masked }] },
   ];
   return (

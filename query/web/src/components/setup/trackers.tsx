@@ -7,7 +7,9 @@ import { texts } from "../../texts";
 import type { Schemas } from "../../types";
 import { Card } from "../card";
 import { ConfirmDialog } from "../confirm_dialog";
+import { Copyable } from "../copy";
 import { DataTable } from "../data_table";
+import { Icon } from "../icon";
 import { Async } from "../states";
 import { FormDialog } from "./form_dialog";
 
@@ -24,7 +26,7 @@ export function Trackers({ id }: { id: string }) {
     await fetchJson(`/v1/aliases/${alias.id}`, { method: "DELETE" });
     list.reload();
   };
-  const add = may("manage:websites") && <button type="button" class="button" onClick={() => setAdding(true)}>+ {t.add}</button>;
+  const add = may("manage:websites") && <button type="button" class="button" onClick={() => setAdding(true)}><Icon name="plus" />{t.add}</button>;
   return (
     <Card title={t.title} actions={add}>
       <p class="quiet">{t.hint} <code>tidemark adopt</code></p>
@@ -32,7 +34,7 @@ export function Trackers({ id }: { id: string }) {
         {({ data }) => (
           <DataTable label={t.title} rows={data} rowKey={(alias) => alias.id} columns={[
             { key: "product", label: t.product, render: ({ product }) => t.products[product] ?? product },
-            { key: "name", label: t.name, className: "breakable", render: ({ name }) => <code>{name}</code> },
+            { key: "name", label: t.name, className: "breakable", render: ({ name }) => <Copyable text={name} /> },
             { key: "remove", label: "", render: (alias) => may("manage:websites") && (
               <button type="button" class="quiet-button" aria-label={t.removeOne(titleOf(alias))} onClick={() => setAsked(alias)}>{t.remove}</button>) },
           ]} />

@@ -1,25 +1,23 @@
-// Websites: add one, change it, put its script into the page, and see whether its first event has arrived.
-import { useEffect, useState } from "preact/hooks";
+// The websites of the organization: add one, change it, delete it.
+import { useState } from "preact/hooks";
 import { fetchJson } from "../../api/request";
-import { loadSession, timezone, website } from "../../api/session";
+import { loadSession } from "../../api/session";
 import { useLoaded } from "../../api/use";
 import { go } from "../../state/address";
-import { formatInstant, formatNumber } from "../../state/format";
 import { currentName, localZone, zoneNames } from "../../state/time_zones";
 import { texts } from "../../texts";
 import type { Schemas } from "../../types";
 import { Card } from "../card";
 import { ConfirmDialog } from "../confirm_dialog";
+import { Copyable } from "../copy";
 import { DataTable } from "../data_table";
-import { Snippet } from "../request_dialog";
+import { Icon } from "../icon";
 import { Async } from "../states";
 import { DeletedWebsites } from "./deleted_websites";
 import { FormDialog, type Input, splitLines } from "./form_dialog";
-import { Trackers } from "./trackers";
 
 type Website = Schemas["WebsiteResource"];
 const t = texts.setup;
-const WAITING_SECONDS = 2;
 
 export function Websites() {
   const list = useLoaded("websites", (signal) => fetchJson<Schemas["WebsiteListResponse"]>("/v1/websites", { query: { limit: "100" }, signal }));
@@ -34,26 +32,24 @@ export function Websites() {
     const created = edited === "new";
     setEdited(null);
     await changed();
-    if (created && website) go({ base: website.id, filters: [] });
+    if (created && website) go({ base: website.id, filters: [], own: { part: "tag" } }); // its script is the next step
   };
   return (
     <>
-      <Card title={t.websites} actions={<button type="button" class="button" onClick={() => setEdited("new")}>+ {t.addWebsite}</button>}>
+      <Card title={t.websites} actions={<button type="button" class="button" onClick={() => setEdited("new")}><Icon name="plus" />{t.addWebsite}</button>}>
         <Async loaded={list} empty={t.noWebsites} isEmpty={({ data }) => !data.length}>
           {({ data }) => (
             <DataTable label={t.websites} rows={data} rowKey={({ id }) => id} columns={[
               { key: "name", label: t.name, render: (one) => one.name || one.domain },
               { key: "domain", label: t.domain, render: (one) => one.domain },
               { key: "zone", extra: true, label: texts.period.timezone, render: (one) => one.timezone },
-              { key: "id", extra: true, label: t.id, render: (one) => <code>{one.id}</code> },
+              { key: "id", extra: true, label: t.id, render: (one) => <Copyable text={one.id} /> },
               { key: "edit", label: "", render: (one) => (
                 <button type="button" class="quiet-button" aria-label={t.editOne(one.name || one.domain)} onClick={() => setEdited(one)}>{t.edit}</button>) },
             ]} />
           )}
         </Async>
       </Card>
-      {website.value && <Script key={website.value.id} id={website.value.id} name={website.value.name || website.value.domain} />}
-      {website.value && <Trackers key={`trackers ${website.value.id}`} id={website.value.id} />}
       <DeletedWebsites changes={changes} restored={changed} />
       {edited && <WebsiteDialog website={edited === "new" ? null : edited} close={() => setEdited(null)} done={done} />}
     </>
@@ -68,9 +64,9 @@ function WebsiteDialog({ website: one, close, done }: {
   const zone = currentName(one?.timezone ?? localZone());
   const inputs: Input[] = [
     { name: "domain", label: t.domain, value: one?.domain, required: true, placeholder: "shop.example" },
-    { name: "name", label: t.nameOptional, value: one?.name },
+    { name: "name", label: t.name, help: t.optional, value: one?.name },
     { name: "timezone", label: texts.period.timezone, value: zone, choices: zoneNames([zone]) },
-    { name: "allowedOrigins", label: t.origins, value: one?.allowedOrigins.join("\n"), lines: true, placeholder: "https://shop.example" },
+    { name: "allowedOrigins", label: t.origins, help: t.originsHelp, value: one?.allowedOrigins.join("\n"), lines: true, placeholder: "https://shop.example" },
   ];
   const [asked, setAsked] = useState(false);
   const remove = async () => {
@@ -95,29 +91,3 @@ function WebsiteDialog({ website: one, close, done }: {
 
 /** The host of a copied address; a domain stays as it is. */
 const hostOf = (text: string): string => text.trim().replace(/^[a-z]+:\/\/([^/?#]+).*$/i, "$1").replace(/\/+$/, "");
-
-/** The script of the website, and a check that looks again until its first event is there. */
-function Script({ id, name }: { id: string; name: string }) {
-  const snippet = useLoaded(id, (signal) => fetchJson<Schemas["SnippetResponse"]>(`/v1/websites/${id}/snippet`, { signal }));
-  const [received, setReceived] = useState(false);
-  const status = useLoaded(id, (signal) => fetchJson<Schemas["WebsiteStatusResponse"]>(`/v1/websites/${id}/status`, { signal }), received ? 5 * WAITING_SECONDS : WAITING_SECONDS);
-  const arrived = status.value?.data.received ?? false;
-  useEffect(() => setReceived(arrived), [arrived]);
-  return (
-    <Card title={t.script(name)}>
-      <Async loaded={snippet} lines={2}>
-        {({ data }) => <Snippet label={t.scriptHint} text={data.script} />}
-      </Async>
-      <Async loaded={status} lines={1}>
-        {({ data }) => (
-          <p class={`arrival ${data.received ? "received" : ""}`} role="status">
-            {data.received
-              ? t.received(data.events, formatNumber(data.events), formatInstant(data.lastEventAt, timezone.value, true))
-              : t.waiting}
-            {data.received && data.botEvents === data.events && ` ${t.ofBots}`}
-          </p>
-        )}
-      </Async>
-    </Card>
-  );
-}
