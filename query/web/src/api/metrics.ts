@@ -18,6 +18,8 @@ export interface MetricsAsk {
   goals?: Record<string, unknown>[];
   orderBy?: { field: string; direction?: "asc" | "desc" }[];
   limit?: number;
+  /** Whether the query is compared, when the page compares. */
+  compared?: boolean;
 }
 
 export interface MetricsAnswer {
@@ -35,7 +37,7 @@ const PATH = "/v1/query/metrics";
 const MOST_ROWS = 10_000;
 
 /** The whole request, for `Card`; compared when the page compares. */
-export function metricsRequest(ask: MetricsAsk, compared = false) {
+export function metricsRequest({ compared: isCompared = false, ...ask }: MetricsAsk, compared = isCompared) {
   const { period, filters, bots, compare } = address.value;
   const all = [...filters, ...(ask.filters ?? [])];
   const body = {
@@ -50,7 +52,7 @@ export function metricsRequest(ask: MetricsAsk, compared = false) {
 }
 
 /** The answer to a metrics query; `null` sends no request. */
-export function useMetricsAnswer(ask: MetricsAsk | null, compared = false): Loaded<MetricsAnswer> {
+export function useMetricsAnswer(ask: MetricsAsk | null, compared = ask?.compared): Loaded<MetricsAnswer> {
   const request = ask && subjectQuery.value.website_id ? metricsRequest(ask, compared) : null;
   return useLoaded(request && JSON.stringify(request), async (signal) => {
     const { path, query, body } = request!;

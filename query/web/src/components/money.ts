@@ -1,9 +1,10 @@
 // Amounts of money: by currency, as amounts of different currencies are never added.
 import { type MetricsRow, useMetrics } from "../api/metrics";
 import { fetchAll } from "../api/pages";
-import { isShared, subjectQuery } from "../api/session";
+import { hasRecords, subjectQuery } from "../api/session";
 import { useLoaded } from "../api/use";
-import { formatNumber } from "../state/format";
+import { formatNumber, formatShort } from "../state/format";
+import { locale } from "../state/language";
 import type { Schemas } from "../types";
 import type { Goal } from "./saved_goals";
 
@@ -12,12 +13,13 @@ export type Money = Schemas["MoneyPropertyResource"];
 /** Where shops send the currency of an amount; a saved money property can name another property. */
 const CURRENCY = "properties.currency";
 
-/** The saved money properties of the website; null until they are known. */
-export function useMoney(): Money[] | null {
+/** The saved money properties of the website, if they are `needed`; null until they are known. */
+export function useMoney(needed = true): Money[] | null {
   const query = subjectQuery.value;
-  const { value, error } = useLoaded(isShared() ? null : `money ${JSON.stringify(query)}`, (signal) =>
+  const has = needed && hasRecords();
+  const { value, error } = useLoaded(has ? `money ${JSON.stringify(query)}` : null, (signal) =>
     fetchAll<Money>("/v1/money", query, signal));
-  return isShared() || error ? [] : value;
+  return !has || error ? [] : value;
 }
 
 export const moneyOf = (all: Money[], event: string | null, property: string | null): Money | undefined =>
@@ -70,6 +72,13 @@ export function useRevenueBy(dimension: string, names: string[]): Map<string, Am
     if (row.revenue) amounts.set(name, [...(amounts.get(name) ?? []), [row.currency as string | null, Number(row.revenue)]]);
   }
   return amounts;
+}
+
+/** In the manner of its currency; `short` from 10,000 on: €12.3K. */
+export function formatMoney(currency: string | null, value: number, short = false): string {
+  if (!currency) return short ? formatShort(value) : formatNumber(value);
+  const compact = short && Math.abs(value) >= 10_000 ? { notation: "compact", maximumFractionDigits: 1 } as const : {};
+  return new Intl.NumberFormat(locale, { style: "currency", currency, ...compact }).format(value);
 }
 
 export const amountText = (currency: string | null, value: number): string => [formatNumber(value), currency].filter(Boolean).join(" ");

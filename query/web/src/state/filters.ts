@@ -84,7 +84,7 @@ export function doneFilter({ field, operator, value }: Condition): Filter {
 }
 
 const SOURCE = "visit.referrer_name";
-const DIRECT = "Direct";
+export const DIRECT = "Direct";
 
 /** The visits of one row of the sources: those with this name or, without any name, with this referrer. */
 export function sourceFilter(name: string): Filter {

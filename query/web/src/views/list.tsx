@@ -1,6 +1,7 @@
 // All rows of a breakdown: sorted, searched, page by page, with every number.
-import type { Ask, ComparedRow } from "../api/ask";
-import { type ComparedData, useComparedData } from "../api/compared";
+import type { Ask } from "../api/ask";
+import { useComparedData } from "../api/compared";
+import { useMetrics } from "../api/metrics";
 import { timezone } from "../api/session";
 import { useAnswer, withTotal } from "../api/use";
 import { Card } from "../components/card";
@@ -8,14 +9,16 @@ import { changeColumn, changeFile } from "../components/change";
 import { type Column, DataTable, Pages, parseSort } from "../components/data_table";
 import { ImportedBars } from "../components/imported";
 import { rowsDefinition } from "../components/info";
+import { formatMoney } from "../components/money";
 import { NoPlaces } from "../components/no_places";
 import type { AnswerField } from "../components/request_dialog";
+import { revenueTerms, useRevenue } from "../components/revenue";
 import { Search } from "../components/search";
 import { Async, Empty } from "../components/states";
 import { address, addressWith, follow, go, goOwn } from "../state/address";
 import { type Breakdown, findBreakdown } from "../state/breakdowns";
 import type { FileColumn } from "../state/csv";
-import { hasFilter, toggleFilter } from "../state/filters";
+import { DIRECT, hasFilter, toggleFilter } from "../state/filters";
 import { countryName, formatInstant, formatNumber, formatPercent } from "../state/format";
 import { texts } from "../texts";
 import type { QueryType, Schemas } from "../types";
@@ -44,6 +47,7 @@ function BreakdownList({ breakdown }: { breakdown: Breakdown }) {
   const before = useComparedData();
   const totals = useAnswer({ name: "summary_metrics" });
   const visitors = totals.value?.rows[0]?.unique_visitors;
+  const revenue = useRevenueOf(breakdown);
   const file = visitors === undefined ? null : [...fileColumns(breakdown, visitors), ...changeFile([breakdown.value, breakdown.valueLabel], before)];
   return (
     <Card title={breakdown.label} ask={ask} definition={rowsDefinition(breakdown.type)} file={file} fields={answerFields(breakdown)}
@@ -53,7 +57,7 @@ function BreakdownList({ breakdown }: { breakdown: Breakdown }) {
       <Async loaded={withTotal(loaded, totals)} lines={12} isEmpty={({ rows }) => !rows.length} empty={search ? texts.states.emptySearch(search) : breakdown.ofGeoDatabase && <NoPlaces countries={{ name: "country" }} />}>
         {({ rows, total, comparison }) => (
           <>
-            <DataTable label={breakdown.label} columns={columnsOf(breakdown, visitors, comparison?.rows, before)} rows={rows as unknown as Row[]} sort={sort}
+            <DataTable label={breakdown.label} columns={[...columnsOf(breakdown, visitors), ...revenue, ...changeColumn<Row>([breakdown.value, breakdown.valueLabel], comparison?.rows, before)]} rows={rows as unknown as Row[]} sort={sort}
               onSort={({ field, direction }) => goOwn({ sort: `${field}:${direction}`, page: "" })} />
             <Pages page={page} pages={Math.ceil(total / ROWS)} go={(to) => goOwn({ page: to > 1 ? String(to) : "" })} />
           </>
@@ -66,8 +70,8 @@ function BreakdownList({ breakdown }: { breakdown: Breakdown }) {
 
 type Row = Record<string, unknown>;
 
-/** `visitors` are all of the time range; `compared` has the change of each row, in their order. */
-function columnsOf(breakdown: Breakdown, visitors: number | undefined, compared: ComparedRow[] | undefined, before: ComparedData | null): Column<Row>[] {
+/** `visitors` are all of the time range. */
+function columnsOf(breakdown: Breakdown, visitors: number | undefined): Column<Row>[] {
   const { filters } = address.value;
   const { display = (name: string) => name } = breakdown;
   const name: Column<Row> = {
@@ -90,8 +94,30 @@ function columnsOf(breakdown: Breakdown, visitors: number | undefined, compared:
     key, label, number: true, sortable: true, extra: key !== breakdown.value,
     render: (row) => shown(kind === "share" ? visitors && (100 * Number(row.visitors)) / visitors : row[key], kind),
   }));
-  return [name, ...numbers, ...changeColumn<Row>([breakdown.value, breakdown.valueLabel], compared, before)];
+  return [name, ...numbers];
 }
+
+/** Columns with the revenue in each currency, where the website has money and an order has what is listed. */
+function useRevenueOf({ type, searched, name }: Breakdown): Column<Row>[] {
+  const isOfOrders = searched.startsWith("visit.") || OF_ORDERS.includes(searched);
+  const { money = [], currencies: all = [] } = useRevenue(isOfOrders) ?? {};
+  const currencies = all.slice(0, MOST_CURRENCIES);
+  // A source without a name is listed by its address.
+  const dimensions = type === "traffic_sources" ? [searched, "visit.referrer"] : [searched];
+  const metrics = currencies.flatMap((currency) => revenueTerms(money, ["revenue"], currency, currency));
+  const { value } = useMetrics(currencies.length ? { metrics, dimensions } : null);
+  const revenueOf = (row: Row, currency: string) => value!
+    .filter((each) => (dimensions.map((dimension) => each[dimension]).find((text) => text !== null) ?? DIRECT) === row[name])
+    .reduce((sum, each) => sum + Number(each[currency]), 0);
+  return currencies.map((currency) => ({
+    key: currency, label: texts.revenue.of(currency), number: true, extra: true,
+    render: (row) => (value ? formatMoney(currency, revenueOf(row, currency)) : "…"),
+  }));
+}
+
+/** Fields of the event of an order itself. */
+const OF_ORDERS = ["country", "language", "timezone", "device_type", "browser_name", "os_name", "screen_resolution"];
+const MOST_CURRENCIES = 3;
 
 /** The share of all visitors is in no field of the answer. */
 const answerFields = ({ name, label, columns }: Breakdown): AnswerField[] => [

@@ -12,6 +12,7 @@ import { FirstSteps, LastEvent, useEventsEver } from "../components/first_steps"
 import { GoalsCard } from "../components/goals_card";
 import { areImported, ImportedLine, ImportedNote, useImportedSeries } from "../components/imported";
 import { metricDefinition } from "../components/info";
+import { isRevenueMetric, RevenueSeries, RevenueTotals, useRevenue } from "../components/revenue";
 import { countFormat, type Series, SeriesChart } from "../components/series_chart";
 import { OnlineNow } from "../components/online_now";
 import { Async } from "../components/states";
@@ -48,6 +49,8 @@ const TOTALS: Total[] = [
 export default function Overview() {
   const { period, granularity, own } = address.value;
   const by = granularity ?? defaultGranularity(period, timezone.value);
+  const revenue = useRevenue();
+  const money = revenue && isRevenueMetric(own.metric) ? own.metric : null;
   const chosen = TOTALS.find(({ id }) => id === own.metric) ?? TOTALS[0]!;
   const series: Ask<"events_by_date"> = { name: "events_by_date", options: { granularity: by }, compared: true };
   const loaded = useAnswer(series);
@@ -67,9 +70,10 @@ export default function Overview() {
         requests={[{ label: texts.card.totalsRequest, request: standardRequest(TOTALS_ASK, TOTALS.map((total) => ({ label: total.label, field: fieldOf(total) })), undefined, 0) }]}
         tabs={granularitiesOf(period, timezone.value).map((id) => ({ id, label: texts.period.granularities[id]! }))}
         tab={by} onTab={(id) => go({ granularity: id as typeof by })}>
-        <Totals chosen={chosen} before={loaded.error ? "enough" : before} />
+        <Totals chosen={money ? null : chosen} before={loaded.error ? "enough" : before} />
+        {revenue && <RevenueTotals revenue={revenue} before={loaded.error ? "enough" : before} />}
         <ImportedLine answer={loaded.value} />
-        <TotalSeries total={chosen} loaded={loaded} granularity={by} />
+        {revenue && money ? <RevenueSeries revenue={revenue} metric={money} /> : <TotalSeries total={chosen} loaded={loaded} granularity={by} />}
       </Card>
       <Columns>
         {[...GROUPS.map((group) => <BreakdownCard key={group.id} group={group} />), <GoalsCard key="goals" />]}
@@ -85,7 +89,7 @@ const isEmpty = (series: Answer<"events_by_date"> | null): boolean =>
 const TOTALS_ASK: Ask<"summary_metrics"> = { name: "summary_metrics", compared: true };
 const fieldOf = ({ id, summary = id }: Total): string => summary;
 
-function Totals({ chosen, before }: { chosen: Total; before: ComparedData | null }) {
+function Totals({ chosen, before }: { chosen: Total | null; before: ComparedData | null }) {
   const loaded = useAnswer(TOTALS_ASK);
   const row = loaded.value?.rows[0] as unknown as Record<string, number> | undefined;
   const comparison = loaded.value?.comparison;
