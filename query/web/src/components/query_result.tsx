@@ -11,8 +11,7 @@ import { daysOf, today } from "../state/period";
 import { texts } from "../texts";
 import { type Bar, BarList, mostOf } from "./bar_list";
 import { type Column, DataTable } from "./data_table";
-import { LinesChart, MOST_LINES } from "./lines_chart";
-import { type Series, SeriesChart } from "./series_chart";
+import { countFormat, MOST_LINES, type Series, SeriesChart } from "./series_chart";
 import { Empty } from "./states";
 
 type Row = Record<string, unknown>;
@@ -63,16 +62,19 @@ function OverTime({ exploration, rows, partial }: Result) {
     return { labels, lines: linesOf(rows, exploration, labels, timezone.value) };
   }, [rows, exploration, period, timezone.value]);
   const drawn = useMemo(() => lines.slice(0, MOST_LINES), [lines]);
-  const series = useMemo<Series>(() => ({
-    labels, values: drawn[0]?.values ?? [], partial, granularity, name, format: (number) => formatNumber(Math.round(number * 100) / 100),
-  }), [drawn, partial, granularity, name]);
-  const chart = useMemo(() => ({ name, labels, lines: drawn, partial, granularity }), [drawn, partial, granularity, name]);
+  const single = !others.length && selects.length === 1;
+  const series = useMemo<Series>(() => {
+    const areCounts = drawn.every(({ values }) => values.every((value) => value === null || Number.isInteger(value)));
+    return {
+      labels, ...(single ? { values: drawn[0]?.values ?? [] } : { lines: drawn }), partial, granularity, name,
+      format: areCounts ? countFormat : (number) => formatNumber(Math.round(number * 100) / 100),
+    };
+  }, [drawn, partial, granularity, name, single]);
   if (!hasLines(exploration)) return <Empty text={t.needsTime} />;
-  if (!others.length && selects.length === 1) return <SeriesChart series={series} />;
   return (
     <>
       {lines.length > drawn.length && <p class="quiet">{t.most(drawn.length, formatNumber(lines.length))}</p>}
-      <LinesChart chart={chart} />
+      <SeriesChart series={series} />
     </>
   );
 }

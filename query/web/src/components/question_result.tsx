@@ -19,7 +19,6 @@ import type { Schemas } from "../types";
 import { Change, RowChange } from "./change";
 import { type Column, DataTable, type Sort } from "./data_table";
 import { Icon } from "./icon";
-import { LinesChart } from "./lines_chart";
 import { DeviceIcon, Flag, Logo } from "./logo";
 import { ResultWarnings } from "./result_warnings";
 import { type Series, SeriesChart } from "./series_chart";
@@ -126,7 +125,7 @@ function UnitChart({ terms, question, known, answer: { rows, comparison, partial
     name: terms.map((term) => termText(term, known)).join(", "), labels, partial: partialBucket, granularity, format,
     lines: terms.map((term, i): Line => ({ name: termText(term, known), values: rows.map((row) => row[columns[i]!] as number | null) })),
   }), [rows, key, labels]);
-  if (terms.length > 1) return <LinesChart chart={lines} />;
+  if (terms.length > 1) return <SeriesChart series={lines} />;
   return (
     <section class="unit-chart" aria-label={series.name}>
       {question.metrics.length > 1 && <h3>{series.name}</h3>}
@@ -182,7 +181,7 @@ function GroupLines({ question, known, group, term, values, answer: { rows, part
   return (
     <section class="unit-chart" aria-label={name}>
       {question.metrics.length > 1 && <h3>{name}</h3>}
-      <LinesChart chart={chart} />
+      <SeriesChart series={chart} />
     </section>
   );
 }

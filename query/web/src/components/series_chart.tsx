@@ -1,23 +1,36 @@
-// A time series as a line: the running bucket dashed, the compared time range behind it.
+// Series over time as lines or bars: the running bucket apart, the compared time range behind, every value of a bucket at the pointer.
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import uPlot from "uplot";
-import { timezone } from "../api/session";
-import { address, go } from "../state/address";
-import { formatBucket, formatNumber } from "../state/format";
-import { locale } from "../state/language";
-import { bucketDays, formatPeriod, type Period, presetOf } from "../state/period";
-import { theme, tokenColor } from "../state/theme";
+import type uPlot from "uplot";
+import type { ComparedRow } from "../api/ask";
+import { isShared, may, timezone } from "../api/session";
+import { address, go, goOwn } from "../state/address";
+import { countFormat, formatBucket, formatDay, formatDays, formatNumber, formatPercent, formatRange, formatShortDays } from "../state/format";
+import type { Line, Values } from "../state/lines";
+import { bucketDays, type Days, daysOf, formatPeriod, type Period, presetOf } from "../state/period";
+import { theme } from "../state/theme";
 import { texts } from "../texts";
 import type { Schemas } from "../types";
 import { DataTable } from "./data_table";
+import { Icon } from "./icon";
+import { type Annotation, NoteDialog, notePosition } from "./note_dialog";
 import { useOpened } from "./opened";
+import { drawPlot, fitted, type PlotLine, type Shape, SHAPES } from "./plot";
+
+export { countFormat };
 
 export interface Series {
   /** Labels of the buckets, local to the time zone of the query. */
   labels: string[];
-  values: (number | null)[];
-  previous?: (number | null)[];
+  /** The values of one line; several lines are in `lines`. */
+  values?: Values;
+  lines?: Line[];
+  previous?: Values;
   previousLabels?: string[];
+  /** The changes since the compared buckets, in percent; in points with `points`. */
+  changes?: Values;
+  points?: boolean;
+  /** The compared time range; its end is excluded. */
+  compared?: { start: string | null; end: string | null } | null;
   /** Label of the bucket that can still grow. */
   partial: string | null;
   granularity: string;
@@ -26,278 +39,338 @@ export interface Series {
   unit?: string;
   format: (value: number) => string;
   annotations?: Schemas["SeriesAnnotation"][];
-  /** Where the line of the compared time range begins, if that is later than the range. */
+  /** Where the data of the compared time range begins, if that is later than the range; then no line is drawn of it. */
   previousFrom?: string | null;
   /** What another product counted in buckets without data of the website itself. */
-  imported?: { product: string; values: (number | null)[] } | null;
+  imported?: { product: string; values: Values } | null;
+  /** Texts of the buckets, where they are not times. */
+  bucketText?: (label: string) => string;
 }
 
-/** Where the pointer is: at a bucket, and at a place within the frame. */
+/** The members of a series that its comparison has; before bucket `first` there is no data. */
+export function comparedSeries(
+  comparison: { start: string | null; end: string | null; rows: ComparedRow[] } | null | undefined, field: string, first: number, points = false,
+): Pick<Series, "previous" | "previousLabels" | "changes" | "points" | "compared" | "previousFrom"> {
+  const rows = comparison?.rows;
+  return {
+    previous: rows?.map(({ previous }, i) => (i < first ? null : (previous?.[field] as number | undefined) ?? null)),
+    previousLabels: rows?.map(({ previous }) => (previous?.date as string | undefined) ?? ""),
+    changes: rows?.map(({ change, changePercent }, i) => (i < first ? null : (points ? change : changePercent)[field] ?? null)),
+    points,
+    compared: comparison,
+    previousFrom: first ? (rows?.[first]?.previous?.date as string | undefined) ?? null : null,
+  };
+}
+
+/** Where the pointer or the keyboard is: at a bucket, and at a place within the frame. */
 interface Pointed {
   at: number;
   x: number;
   y: number;
+  /** What is dragged over. */
+  range: [first: number, last: number] | null;
 }
 
-export const CHART_HEIGHT = 240;
-const BESIDE = 14;
-/** Beyond it hours are marked by their days. */
-const MANY_DAYS = 2;
-/** Distances of marks within a day, in minutes. */
-const MINUTES = [1, 2, 5, 10, 15, 30, 60, 120, 180, 240, 360, 720];
-const DAY_MINUTES = 1440;
-/** Room for the label of a bucket, and for values beside the chart, in pixels. */
-const [LABEL_ROOM, NARROW_ROOM, NARROW, DIGIT] = [110, 60, 480, 7];
+/** So many lines can be told apart. */
+export const MOST_LINES = 6;
+/** Counts in so few buckets are bars at first. */
+const FEW_BUCKETS = 6;
+const BESIDE = 16;
 const t = texts.chart;
 
 export function SeriesChart({ series }: { series: Series }) {
   const frame = useRef<HTMLDivElement>(null);
+  const plot = useRef<uPlot | null>(null);
   const [pointed, setPointed] = useState<Pointed | null>(null);
+  const [byKey, setByKey] = useState(false);
+  const [edited, setEdited] = useState<Annotation | null>(null);
   const [asTable, setAsTable] = useOpened("table");
-  const dark = theme.value;
+  const dark = useDark();
+  const lines = linesOf(series);
+  const shape = shapeOf(series);
+  const { annotations, labels } = series;
+  const writes = annotations !== undefined && !isShared() && may("manage:websites");
+  const addNote = (at: number) => setEdited({ start: labels[at]!.slice(0, 10), text: "" });
   useEffect(() => {
     if (asTable) return;
-    return fitted(frame.current!, draw(frame.current!, series, setPointed));
-  }, [series, asTable, dark]);
+    plot.current = drawPlot(frame.current!, {
+      labels, granularity: series.granularity, shape, running: runningOf(series), format: series.format, tickText: series.bucketText,
+      lines: plotLines(series),
+      flags: (annotations ?? []).map((note) => notePosition(note, labels, timezone.value)).filter((place) => place !== null),
+    }, {
+      point: (at, x, y, range) => setPointed(at === null ? null : { at, x, y, range }),
+      open: (at) => openPeriod(bucketPeriod(series, at)),
+      zoom: zoomPeriod(series, 0, labels.length - 1, true) ? (first, last) => openPeriod(zoomPeriod(series, first, last)) : null,
+      add: writes ? { title: t.addNote, run: addNote } : null,
+    });
+    const remove = fitted(frame.current!, plot.current);
+    return () => {
+      remove();
+      setPointed(null);
+    };
+  }, [series, asTable, dark, shape, writes]);
+  const move = (event: KeyboardEvent) => {
+    const last = labels.length - 1;
+    const at = pointed?.at ?? -1;
+    const target = { ArrowRight: at < 0 ? 0 : at + 1, ArrowLeft: at < 0 ? last : at - 1, Home: 0, End: last }[event.key];
+    if (target === undefined) {
+      if (event.key === "Enter" && pointed) openPeriod(bucketPeriod(series, at));
+      if (event.key === "Escape") plot.current?.setCursor({ left: -10, top: -10 });
+      return;
+    }
+    event.preventDefault();
+    event.stopPropagation(); // elsewhere arrows change the time range
+    const chart = plot.current!;
+    const place = Math.min(last, Math.max(0, target));
+    setByKey(true);
+    chart.setCursor({ left: chart.valToPos(place, "x"), top: chart.valToPos(lines[0]?.values[place] ?? 0, "y") });
+  };
   return (
     <div class="series">
+      <div class="series-head">
+        <Legend series={series} />
+        <span class="series-shapes" role="group" aria-label={t.shape}>
+          {lines.length === 1 && !series.bucketText && SHAPES.map((each) => (
+            <button key={each} type="button" class="icon" aria-pressed={!asTable && shape === each} aria-label={t.shapes[each]} title={t.shapes[each]}
+              onClick={() => { setAsTable(false); goOwn({ chart: each }, { replace: true }); }}><Icon name={SHAPE_ICONS[each]} /></button>
+          ))}
+          <button type="button" class="icon" aria-pressed={asTable} aria-label={asTable ? t.chart : t.table} title={asTable ? t.chart : t.table}
+            onClick={() => setAsTable(!asTable)}><Icon name="table" /></button>
+        </span>
+      </div>
       {asTable
         ? <SeriesTable series={series} />
         : (
-          <div ref={frame} class="plot" role="img" aria-label={summaryOf(series)} style={{ height: `${CHART_HEIGHT}px` }}>
+          <div ref={frame} class="plot" role="application" tabIndex={0} aria-label={summaryOf(series)} aria-roledescription={t.role} aria-description={t.keys}
+            onKeyDown={move} onBlur={() => plot.current?.setCursor({ left: -10, top: -10 })} onPointerMove={() => setByKey(false)}>
             {pointed && <Hover series={series} {...pointed} />}
+            <p class="unseen" aria-live="polite">{byKey && pointed && spoken(series, pointed.at)}</p>
           </div>
         )}
       <footer>
-        {series.annotations?.map((note) => (
-          <span key={note.id} class="note-mark">{`${formatBucket(note.start.slice(0, 10), "daily")}: `}<bdi>{note.text}</bdi></span>
-        ))}
-        {series.imported && <span class="imported-mark">{texts.imported.from(series.imported.product)}</span>}
+        <Notes annotations={annotations ?? []} edit={writes ? setEdited : null} />
         {series.previousFrom && <span class="quiet">{t.previousFrom(formatBucket(series.previousFrom, series.granularity))}</span>}
-        <button type="button" class="quiet-button" onClick={() => setAsTable(!asTable)}>
-          {asTable ? t.chart : t.table}
-        </button>
+        {writes && (
+          <button type="button" class="quiet-button" onClick={() => addNote(pointed?.at ?? labels.length - 1)}><Icon name="flag" /> {t.addNote}</button>
+        )}
       </footer>
+      {edited && <NoteDialog note={edited} close={() => setEdited(null)} />}
     </div>
   );
 }
 
-function summaryOf(series: Series): string {
-  const { imported } = series;
-  const own = rangeOf(series);
-  return imported ? `${own}. ${rangeOf({ ...series, name: texts.imported.from(imported.product), values: imported.values })}` : own;
+const SHAPE_ICONS = { line: "chart-line", bar: "chart-column" } as const;
+
+/** Changes with the theme: the chart is drawn anew, as its colors do not follow by themselves. */
+function useDark(): boolean {
+  const system = matchMedia("(prefers-color-scheme: dark)");
+  const [dark, setDark] = useState(system.matches);
+  useEffect(() => {
+    const changed = () => setDark(system.matches);
+    system.addEventListener("change", changed);
+    return () => system.removeEventListener("change", changed);
+  }, []);
+  return theme.value === "auto" ? dark : theme.value === "dark";
 }
 
-function rangeOf({ name, labels, values, granularity, format }: Series): string {
-  const known = values.filter((value) => value !== null);
-  const [first, last] = [labels[0], labels.at(-1)].map((label) => (label ? formatBucket(label, granularity) : ""));
-  if (!known.length) return `${name}: ${texts.states.empty}`;
-  return `${name}, ${first} – ${last}: ${format(Math.min(...known))} – ${format(Math.max(...known))}`;
+const linesOf = ({ lines, values, unit, name }: Series): Line[] => lines ?? [{ name: unit ?? name, values: values ?? [] }];
+
+const runningOf = ({ partial, labels }: Series): number => (partial === null ? -1 : labels.indexOf(partial));
+
+/** As the address says, else bars for few counts; several lines have no bars. */
+function shapeOf(series: Series): Shape {
+  if (series.lines || series.bucketText) return "line";
+  const few = series.labels.length <= FEW_BUCKETS && series.format === countFormat;
+  return SHAPES.find((each) => each === address.value.own.chart) ?? (few ? "bar" : "line");
+}
+
+/** A line that would rise from nowhere is none: it would look as if traffic had begun then. */
+const isCompared = ({ previous, previousFrom }: Series): boolean => Boolean(!previousFrom && previous?.some((value) => value !== null));
+
+function plotLines(series: Series): PlotLine[] {
+  const main = linesOf(series).map(({ values }, i): PlotLine => ({ values, color: `--series-${i + 1}`, kind: "main" }));
+  return [
+    ...(isCompared(series) ? [{ values: series.previous!, color: "--series-before", kind: "before" } as const] : []),
+    ...(series.imported ? [{ values: series.imported.values, color: "--mark", kind: "imported" } as const] : []),
+    ...main,
+  ];
+}
+
+function Legend({ series }: { series: Series }) {
+  const { compared, imported, lines, bucketText } = series;
+  const days = lines || bucketText ? null : daysOf(address.value.period, timezone.value);
+  return (
+    <ul class="legend">
+      {linesOf(series).map(({ name }, i) => <li key={i}><Swatch at={i} /><span>{days ? formatShortDays(days) : name}</span></li>)}
+      {isCompared(series) && (
+        <li><Swatch kind="before" /><span>{compared?.start && compared.end ? comparedText(compared.start, compared.end) : t.before}</span></li>
+      )}
+      {imported && <li class="imported-mark">{texts.imported.from(imported.product)}</li>}
+    </ul>
+  );
+}
+
+function comparedText(start: string, end: string): string {
+  const [days, until] = formatRange(start, end, timezone.value, formatShortDays);
+  return until ? t.until(days, until) : days;
+}
+
+/** The look of a line in the legend and at the pointer. */
+const Swatch = ({ at = 0, kind = "main" }: { at?: number; kind?: PlotLine["kind"] }) => <i class={`swatch ${kind} color-${at + 1}`} aria-hidden="true" />;
+
+/** One value of a bucket. */
+interface Reading {
+  name: string;
+  value: string;
+  kind: PlotLine["kind"];
+  at: number;
+  /** The change since the compared bucket. */
+  change?: string;
+}
+
+/** All values of a bucket, as they are said at the pointer and to the keyboard. */
+function readingsOf(series: Series, at: number): Reading[] {
+  const { previous, previousLabels, imported, granularity, format, changes, compared } = series;
+  const show = (value: number | null | undefined) => (value === null || value === undefined ? "–" : format(value));
+  const readings = linesOf(series).map(({ name, values }, i): Reading => ({ name, value: show(values[at]), kind: "main", at: i }));
+  const importedValue = imported?.values[at];
+  if (typeof importedValue === "number") readings.push({ name: texts.imported.from(imported!.product), value: format(importedValue), kind: "imported", at: 0 });
+  const before = previous?.[at];
+  if (before === null || before === undefined) return readings;
+  const label = previousLabels?.[at];
+  const until = label && at === runningOf(series) && compared?.start && compared.end ? formatRange(compared.start, compared.end, timezone.value)[1] : null;
+  const name = label ? formatBucket(label, granularity) : t.before;
+  readings.push({ name: until && granularity !== "hourly" && granularity !== "minute" ? t.until(name, until) : name, value: format(before), kind: "before", at: 0 });
+  const change = changes?.[at];
+  if (typeof change === "number") readings[0]!.change = changeText(change, series.points);
+  return readings;
+}
+
+function changeText(change: number, points = false): string {
+  const sign = change > 0 ? "+" : change < 0 ? "−" : "±";
+  return `${sign}${points ? t.points(formatNumber(Math.abs(Number(change.toFixed(1))))) : formatPercent(Math.abs(change))}`;
+}
+
+const bucketText = ({ bucketText: text, granularity }: Series, label: string): string => text?.(label) ?? formatBucket(label, granularity);
+
+const notesAt = ({ annotations = [], labels }: Series, at: number): Schemas["SeriesAnnotation"][] =>
+  annotations.filter((note) => {
+    const place = notePosition(note, labels, timezone.value);
+    return place && place[0] <= at && at <= place[1];
+  });
+
+/** The same for a screen reader. */
+function spoken(series: Series, at: number): string {
+  const label = series.labels[at];
+  if (label === undefined) return "";
+  const readings = readingsOf(series, at).map(({ name, value, change }) => `${name}: ${value}${change ? ` (${change})` : ""}`);
+  const notes = notesAt(series, at).map(({ text }) => text);
+  return [`${bucketText(series, label)}${at === runningOf(series) ? ` (${t.partial})` : ""}`, ...readings, ...notes].join(". ");
 }
 
 /** The values of a bucket beside the pointer, within the frame. */
-function Hover({ series, at, x, y }: { series: Series } & Pointed) {
+function Hover({ series, at, x, y, range }: { series: Series } & Pointed) {
   const note = useRef<HTMLDivElement>(null);
   useLayoutEffect(() => {
     const { offsetWidth: width, offsetHeight: height, offsetParent } = note.current ?? {};
     if (!width || !height || !offsetParent) return;
     const right = x + BESIDE + width <= offsetParent.clientWidth ? x + BESIDE : x - BESIDE - width;
     note.current!.style.left = `${Math.max(0, right)}px`;
-    note.current!.style.top = `${Math.min(Math.max(0, y - height / 2), CHART_HEIGHT - height)}px`;
+    note.current!.style.top = `${Math.min(Math.max(0, y - height / 2), offsetParent.clientHeight - height)}px`;
   });
   const label = series.labels[at];
   if (label === undefined) return null;
-  const [value, before] = [series.values[at], series.previous?.[at]];
-  const beforeLabel = series.previousLabels?.[at];
+  const zoom = range && zoomPeriod(series, ...range);
+  if (range) {
+    return <div ref={note} class="hover" aria-hidden="true"><strong>{zoom ? formatDays(zoom) : bucketText(series, label)}</strong>{zoom && <span class="quiet">{t.release}</span>}</div>;
+  }
   return (
     <div ref={note} class="hover" aria-hidden="true">
-      <strong>{formatBucket(label, series.granularity)}</strong>
-      {series.partial === label && <em>{t.partial}</em>}
-      <span>{series.unit ?? series.name}: <b>{value === null || value === undefined ? "–" : series.format(value)}</b></span>
-      {typeof series.imported?.values[at] === "number" && (
-        <span>{texts.imported.from(series.imported.product)}: <b>{series.format(series.imported.values[at])}</b></span>
-      )}
-      {before !== undefined && before !== null && (
-        <span class="quiet">{beforeLabel ? formatBucket(beforeLabel, series.granularity) : t.previous}: {series.format(before)}</span>
-      )}
-      {canOpen(series, at) && <span class="quiet">{t.open}</span>}
+      <strong>{bucketText(series, label)}{at === runningOf(series) && <em>{t.partial}</em>}</strong>
+      <dl>
+        {readingsOf(series, at).map(({ name, value, kind, at: line, change }) => (
+          <div key={`${kind} ${line}`}><dt><Swatch at={line} kind={kind} />{name}</dt><dd>{value}</dd><dd class="quiet">{change}</dd></div>
+        ))}
+      </dl>
+      {notesAt(series, at).map(({ id, text }) => <span key={id} class="hover-note"><Icon name="flag" /><bdi>{text}</bdi></span>)}
+      {bucketPeriod(series, at) && <span class="quiet">{t.open}</span>}
     </div>
   );
 }
 
+/** So many notes are written out below the chart; more are listed on demand. */
+const SHOWN_NOTES = 3;
+
+function Notes({ annotations, edit }: { annotations: Schemas["SeriesAnnotation"][]; edit: ((note: Annotation) => void) | null }) {
+  const list = annotations.map((note) => {
+    const text = <>{`${formatDay(note.start.slice(0, 10))}: `}<bdi>{note.text}</bdi></>;
+    return edit
+      ? <button key={note.id} type="button" class="note-mark" title={t.editNote} onClick={() => edit(note)}><Icon name="flag" />{text}</button>
+      : <span key={note.id} class="note-mark"><Icon name="flag" />{text}</span>;
+  });
+  return list.length > SHOWN_NOTES ? <details class="notes"><summary>{t.noteCount(list.length)}</summary>{list}</details> : <>{list}</>;
+}
+
+function summaryOf(series: Series): string {
+  const { imported, name } = series;
+  const ranges = series.lines ? [rangeOf(series, name, series.lines.flatMap(({ values }) => values))] : [rangeOf(series, name, series.values ?? [])];
+  if (imported) ranges.push(rangeOf(series, texts.imported.from(imported.product), imported.values));
+  return ranges.join(". ");
+}
+
+function rangeOf(series: Series, name: string, values: Values): string {
+  const { labels, format } = series;
+  const numbers = values.filter((value) => value !== null);
+  const [first, last] = [labels[0], labels.at(-1)].map((label) => (label ? bucketText(series, label) : ""));
+  if (!numbers.length) return `${name}: ${texts.states.empty}`;
+  return `${name}, ${first} – ${last}: ${format(Math.min(...numbers))} – ${format(Math.max(...numbers))}`;
+}
+
 function SeriesTable({ series }: { series: Series }) {
-  const { imported } = series;
-  const rows = series.labels.map((label, i) => ({ label, value: series.values[i], previous: series.previous?.[i], imported: imported?.values[i] }));
-  const show = (value: number | null | undefined) =>
-    value === null || value === undefined ? "–" : series.format(value);
+  const { imported, previous } = series;
+  const show = (value: number | null | undefined) => (value === null || value === undefined ? "–" : series.format(value));
+  const columns: [string, Values][] = [
+    ...linesOf(series).map(({ name, values }): [string, Values] => [name, values]),
+    ...(imported ? [[texts.imported.from(imported.product), imported.values] as [string, Values]] : []),
+    ...(previous ? [[t.previous, previous] as [string, Values]] : []),
+  ];
   return (
-    <DataTable label={series.name} rows={rows} className="scrolled" columns={[
-      { key: "label", label: t.bucket, render: (row, at) => {
-        const text = formatBucket(row.label, series.granularity);
-        return canOpen(series, at) ? <button type="button" class="row-link" title={t.openBucket} onClick={() => openBucket(series, at)}>{text}</button> : text;
+    <DataTable label={series.name} rows={series.labels} className="scrolled" columns={[
+      { key: "label", label: series.bucketText ? "" : t.bucket, className: "nowrap", render: (label, at) => {
+        const text = bucketText(series, label);
+        const period = bucketPeriod(series, at);
+        return period ? <button type="button" class="row-link" title={t.openBucket} onClick={() => openPeriod(period)}>{text}</button> : text;
       } },
-      { key: "value", label: series.unit ?? series.name, number: true, render: (row) => show(row.value) },
-      ...(imported
-        ? [{ key: "imported", label: texts.imported.from(imported.product), number: true, render: (row: (typeof rows)[0]) => show(row.imported) }]
-        : []),
-      ...(series.previous
-        ? [{ key: "previous", label: t.previous, number: true, render: (row: (typeof rows)[0]) => show(row.previous) }]
-        : []),
+      ...columns.map(([label, values], i) => ({ key: String(i), label, number: true, render: (_: string, at: number) => show(values[at]) })),
     ]} />
   );
 }
 
-/** Draws with the colors of the theme; x is the position of the bucket, since labels are local times. */
-function draw(frame: HTMLElement, series: Series, hover: (pointed: Pointed | null) => void): uPlot {
-  const color = tokenColor;
-  const { labels, values } = series;
-  const running = series.partial === null ? -1 : labels.indexOf(series.partial);
-  const [closed, open] = [untilRunning(values, running), runningPart(values, running)];
-  const { imported } = series;
-  const line = { width: 2, spanGaps: !imported, points: { show: Boolean(imported) || values.filter((value) => value !== null).length === 1 } };
-  const options: uPlot.Options = {
-    width: Math.max(200, frame.clientWidth), height: CHART_HEIGHT, legend: { show: false },
-    padding: [12, 28, 0, 0],
-    cursor: { y: false, points: { size: 7 }, drag: { x: false, y: false } },
-    scales: { x: { time: false }, y: { range: (_, __, most) => [0, Math.max(most * 1.1, 1)] } },
-    axes: axesOf(frame, labels, series.granularity, series.format),
-    series: [
-      {},
-      { ...line, stroke: color("--faint-line"), width: 1.5, dash: [3, 3] },
-      { ...line, stroke: color("--accent"), fill: color("--accent-fill") },
-      { ...line, stroke: color("--accent"), dash: [5, 5] },
-      { ...line, stroke: color("--mark"), width: 1, fill: () => hatched(color("--mark")) },
-    ],
-    hooks: {
-      setCursor: [(chart) => hover(pointedAt(chart))],
-      ready: [(chart) => chart.over.addEventListener("click", () => openBucket(series, chart.cursor.idx))],
-      draw: [(chart) => markAnnotations(chart, series, color("--mark"))],
-    },
-  };
-  const positions = labels.map((_, i) => i);
-  return new uPlot(options, [positions, series.previous ?? labels.map(() => null), closed, open, imported?.values ?? labels.map(() => null)], frame);
-}
-
-/** Oblique lines, which tell imported values from others without color. */
-function hatched(color: string): CanvasPattern | string {
-  const tile = document.createElement("canvas");
-  tile.width = tile.height = 8;
-  const lines = tile.getContext("2d")!;
-  lines.strokeStyle = color;
-  lines.moveTo(0, 8);
-  lines.lineTo(8, 0);
-  lines.stroke();
-  return lines.createPattern(tile, "repeat") ?? color;
-}
-
-type Values = (number | null)[];
-
-/** The values of the buckets that are over; `running` is the position of the one that is not, or negative. */
-export const untilRunning = (values: Values, running: number): Values =>
-  values.map((value, i) => (running >= 0 && i >= running ? null : value));
-
-/** The running bucket and the one before, from which its line comes. */
-export const runningPart = (values: Values, running: number): Values =>
-  values.map((value, i) => (running >= 0 && (i === running || i === running - 1) ? value : null));
-
-/** Labels of buckets below, values at the left. */
-export function axesOf(frame: HTMLElement, labels: string[], granularity: string, format: (value: number) => string): uPlot.Axis[] {
-  const color = tokenColor;
-  const common = { stroke: color("--quiet"), ticks: { show: false }, font: `12px ${getComputedStyle(frame).fontFamily}` };
-  return [
-    {
-      ...common, grid: { show: false }, size: 32, splits: () => tickPositions(labels, frame.clientWidth, granularity),
-      values: (_, splits) => splits.map((i) => tickLabel(labels[i], granularity)),
-    },
-    {
-      ...common, grid: { stroke: color("--line"), width: 1 }, size: valueRoom, values: (_, splits) => splits.map(format),
-      ...(format === countFormat ? { incrs: COUNT_STEPS } : {}),
-    },
-  ];
-}
-
-/** As wide as the longest of the values at the left. */
-const valueRoom = (_: uPlot, values: string[] | null): number => 20 + DIGIT * Math.max(2, ...(values ?? []).map((value) => value?.length ?? 0));
-
-/** Keeps a chart as wide as its frame; the result removes it. */
-export function fitted(frame: HTMLElement, chart: uPlot): () => void {
-  const resized = new ResizeObserver(([entry]) =>
-    chart.setSize({ width: Math.max(200, Math.floor(entry!.contentRect.width)), height: CHART_HEIGHT }));
-  resized.observe(frame);
-  return () => {
-    resized.disconnect();
-    chart.destroy();
-  };
-}
-
-function pointedAt({ cursor: { idx, left = 0, top = 0 }, over }: uPlot): Pointed | null {
-  return idx === null || idx === undefined ? null : { at: idx, x: over.offsetLeft + left, y: over.offsetTop + top };
-}
-
 /** The days of a bucket, where they are not what is shown already. */
-function periodOf({ labels, granularity }: Series, at: number | null | undefined): Period | null {
-  const label = labels[at ?? -1];
-  if (!label || granularity === "minute") return null;
-  const period = presetOf(bucketDays(label.slice(0, 10), granularity), timezone.value);
+function bucketPeriod({ labels, granularity, bucketText: text, lines }: Series, at: number): Period | null {
+  const label = labels[at];
+  if (!label || granularity === "minute" || text || lines) return null;
+  return otherPeriod(bucketDays(label.slice(0, 10), granularity));
+}
+
+/** The days from one bucket to another within the time range; with `whole` also all that are shown. */
+function zoomPeriod({ labels, granularity, bucketText: text, lines }: Series, first: number, last: number, whole = false): Days | null {
+  const [from, to] = [labels[first], labels[last]];
+  if (!from || !to || text || lines) return null;
+  const range = daysOf(address.value.period, timezone.value);
+  const { end } = bucketDays(to.slice(0, 10), granularity);
+  const days = { start: from.slice(0, 10) < range.start ? range.start : from.slice(0, 10), end: end > range.end ? range.end : end };
+  if (whole) return days.start < days.end ? days : null;
+  return otherPeriod(days) && days;
+}
+
+/** Days as a time range of the page, unless it is the one that is shown. */
+function otherPeriod(days: Days): Period | null {
+  const period = presetOf(days, timezone.value);
   return formatPeriod(period) === formatPeriod(address.value.period) ? null : period;
 }
 
-const canOpen = (series: Series, at: number): boolean => periodOf(series, at) !== null;
-
-/** Shows the days of a bucket alone, also in the other views. */
-function openBucket(series: Series, at: number | null | undefined): void {
-  const period = periodOf(series, at);
-  if (period) go({ period, granularity: null });
+/** Shows days alone, also in the other views. */
+function openPeriod(period: Period | null): void {
+  if (period) go({ period: typeof period === "string" ? period : presetOf(period, timezone.value), granularity: null });
 }
-
-/** As many as there is room for; of hours over several days the midnights, of few days even hours as well. */
-function tickPositions(labels: string[], width: number, granularity: string): number[] {
-  const room = Math.max(2, Math.floor((width - LABEL_ROOM / 2) / (width < NARROW ? NARROW_ROOM : LABEL_ROOM)));
-  const midnights = labels.flatMap((label, i) => (isMidnight(label) ? [i] : []));
-  const step = granularity === "hourly" ? 60 : granularity === "minute" ? 1 : 0;
-  if (step && midnights.length <= MANY_DAYS) {
-    const minutes = MINUTES.find((each) => each >= (labels.length * step) / room) ?? DAY_MINUTES;
-    return labels.flatMap((label, i) => (minuteOf(label) % minutes === 0 ? [i] : []));
-  }
-  const places = midnights.length ? midnights : [...labels.keys()];
-  const every = Math.max(1, Math.ceil(places.length / room));
-  return places.filter((_, i) => i % every === 0);
-}
-
-/** Of the day. */
-const minuteOf = (label: string): number => 60 * Number(label.slice(11, 13)) + Number(label.slice(14, 16));
-
-/** Of hours and minutes only: labels of days have no time. */
-const isMidnight = (label: string): boolean => label.slice(11, 16) === "00:00";
-
-function tickLabel(label: string | undefined, granularity: string): string {
-  if (!label) return "";
-  const date = new Date(`${label.slice(0, 10)}T${label.slice(11) || "00:00:00"}Z`);
-  const within = (granularity === "hourly" || granularity === "minute") && !isMidnight(label);
-  const parts: Intl.DateTimeFormatOptions = within
-    ? { hour: "numeric", minute: granularity === "minute" ? "2-digit" : undefined }
-    : granularity === "monthly" ? { month: "short", year: "2-digit" } : { day: "numeric", month: "short" };
-  return new Intl.DateTimeFormat(locale, { ...parts, timeZone: "UTC" }).format(date);
-}
-
-function markAnnotations(chart: uPlot, { annotations = [], labels, granularity }: Series, color: string): void {
-  for (const note of annotations) {
-    const day = note.start.slice(0, granularity === "monthly" ? 7 : 10);
-    const shown = labels.findLast((label) => label.slice(0, day.length) <= day)?.slice(0, day.length);
-    if (!shown) continue;
-    const at = labels.findIndex((label) => label.startsWith(shown)); // hours: the first of the day
-    const x = Math.round(chart.valToPos(at, "x", true));
-    chart.ctx.save();
-    chart.ctx.strokeStyle = color;
-    chart.ctx.setLineDash([2, 4]);
-    chart.ctx.beginPath();
-    chart.ctx.moveTo(x, chart.bbox.top);
-    chart.ctx.lineTo(x, chart.bbox.top + chart.bbox.height);
-    chart.ctx.stroke();
-    chart.ctx.restore();
-  }
-}
-
-/** Distances of the lines of counts, which have no fractions. */
-const COUNT_STEPS = Array.from({ length: 10 }, (_, power) => [1, 2, 5].map((step) => step * 10 ** power)).flat();
-export const countFormat = (value: number): string => formatNumber(value);

@@ -9,7 +9,7 @@ import { defaultGranularity, granularitiesOf } from "../state/period";
 import { texts } from "../texts";
 import type { QueryType } from "../types";
 import { Card } from "./card";
-import { type Series, SeriesChart } from "./series_chart";
+import { comparedSeries, type Series, SeriesChart } from "./series_chart";
 import { Async } from "./states";
 
 /** The width of the buckets that the page shows. */
@@ -40,19 +40,16 @@ export function TimeSeries({ title, unit, name, field, filters, format, only }: 
     if (!value) return null;
     const every = value.rows as unknown as Record<string, unknown>[];
     const rows = only ? every.filter((row) => row[only[0]] === only[1]) : every;
-    const before = value.comparison?.rows;
     return {
       labels: rows.map((row) => row.date as string),
       values: rows.map((row) => row[field] as number | null),
-      previous: before?.map(({ previous }, i) => (i < from ? null : (previous?.[field] as number | undefined) ?? null)),
-      previousLabels: before?.map(({ previous }) => (previous?.date as string | undefined) ?? ""),
+      ...comparedSeries(value.comparison, field, from),
       partial: value.partialBucket,
       granularity: by,
       name: title,
       unit,
       format,
       annotations: value.annotations,
-      previousFrom: from ? (before?.[from]?.previous?.date as string | undefined) : null,
     };
   }, [value, field, only?.[1], by, title, unit, from]);
   return (

@@ -7,6 +7,10 @@ const plain = new Intl.NumberFormat(locale, { maximumFractionDigits: 2 });
 const compact = new Intl.NumberFormat(locale, { notation: "compact", maximumFractionDigits: 1 });
 
 export const formatNumber = (value: number): string => plain.format(value);
+/** Of counts, which have no fractions: an axis of them has none either. */
+export const countFormat = (value: number): string => formatNumber(value);
+/** Short from 1,000, as at an axis: 1.2K. */
+export const formatCompact = (value: number): string => compact.format(value);
 /** Short from 10,000: 12.3K. */
 export const formatShort = (value: number): string =>
   Math.abs(value) < 10_000 ? plain.format(value) : compact.format(value);
@@ -58,18 +62,21 @@ export const formatDay = (date: string): string =>
 export const formatMonth = (date: string): string =>
   new Intl.DateTimeFormat(locale, { month: "short", year: "2-digit", timeZone: "UTC" }).format(new Date(date));
 
+/** Days without the year where that is the running one. */
+export const formatShortDays = (days: Days): string =>
+  formatDays(days, [days.start, days.end].some((day) => day.slice(0, 4) !== String(new Date().getFullYear())));
+
 export function formatDays({ start, end }: Days, year = true): string {
   const format = new Intl.DateTimeFormat(locale, { day: "numeric", month: "short", year: year ? "numeric" : undefined, timeZone: "UTC" });
   return start === end ? format.format(new Date(start)) : format.formatRange(new Date(start), new Date(end));
 }
 
-/** 1 is Monday. */
 /** A time range of the API, end excluded, as days, and the time on the last day if that is not over. */
-export function formatRange(start: string, end: string, timeZone: string): [days: string, until: string | null] {
+export function formatRange(start: string, end: string, timeZone: string, format = (days: Days) => formatDays(days)): [days: string, until: string | null] {
   const last = lastDayOf(end, timeZone);
   const isWhole = dayOf(Date.parse(end), timeZone) !== last;
   const time = new Intl.DateTimeFormat(locale, { hour: "numeric", minute: "2-digit", timeZone }).format(new Date(end));
-  return [formatDays({ start: dayOf(Date.parse(start), timeZone), end: last }), isWhole ? null : time];
+  return [format({ start: dayOf(Date.parse(start), timeZone), end: last }), isWhole ? null : time];
 }
 
 const list = new Intl.ListFormat(locale, { type: "conjunction" });
@@ -83,8 +90,13 @@ export function weekdayOf(day: string): string {
   return new Intl.DateTimeFormat(locale, { ...parts, timeZone: "UTC" }).format(date);
 }
 
+/** 1 is Monday. */
 export const weekdayName = (day: number): string =>
   new Intl.DateTimeFormat(locale, { weekday: "long", timeZone: "UTC" }).format(new Date(Date.UTC(2024, 0, day)));
+
+/** An instant as the label of a bucket would be written: `2026-11-16 13:00:00`. */
+export const instantLabel = (instant: string, timeZone: string): string =>
+  new Intl.DateTimeFormat("sv-SE", { timeZone, dateStyle: "short", timeStyle: "medium" }).format(new Date(instant));
 
 const NO_BREAK_SPACE = "\u00a0";
 const yearOf = (date: Date, timeZone: string): string => new Intl.DateTimeFormat("en", { year: "numeric", timeZone }).format(date);

@@ -5,10 +5,12 @@ import { addDays, bucketDays, type Days, mondayOf } from "./period";
 
 type Row = Record<string, unknown>;
 
+export type Values = (number | null)[];
+
 export interface Line {
   name: string;
   /** A value for each label. */
-  values: (number | null)[];
+  values: Values;
 }
 
 /** Aggregates that are 0 in a bucket without rows. */

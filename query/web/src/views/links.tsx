@@ -16,7 +16,7 @@ import { LinkDialog } from "../components/link_dialog";
 import { NoPlaces } from "../components/no_places";
 import { QrCode } from "../components/qr_code";
 import { Snippet } from "../components/request_dialog";
-import { countFormat, type Series, SeriesChart } from "../components/series_chart";
+import { comparedSeries, countFormat, type Series, SeriesChart } from "../components/series_chart";
 import { Async } from "../components/states";
 import { address, addressWith, follow, go } from "../state/address";
 import type { RecordColumn } from "../state/csv";
@@ -159,7 +159,7 @@ function Clicks({ link: { id: link, createdAt } }: { link: Link }) {
   const series = useMemo<Series | null>(() => loaded.value && {
     labels: loaded.value.rows.map((row) => row.date),
     values: loaded.value.rows.map((row) => row.clicks),
-    previous: loaded.value.comparison?.rows.map(({ previous }) => (previous?.clicks as number | undefined) ?? null),
+    ...comparedSeries(loaded.value.comparison, "clicks", 0),
     partial: loaded.value.partialBucket, granularity: by, name: t.clicks, format: countFormat,
   }, [loaded.value, by]);
   return (

@@ -13,8 +13,8 @@ import { GoalsCard } from "../components/goals_card";
 import { areImported, ImportedLine, ImportedNote, useImportedSeries } from "../components/imported";
 import { metricDefinition } from "../components/info";
 import { isRevenueMetric, RevenueSeries, RevenueTotals, useRevenue } from "../components/revenue";
-import { countFormat, type Series, SeriesChart } from "../components/series_chart";
 import { OnlineNow } from "../components/online_now";
+import { comparedSeries, countFormat, type Series, SeriesChart } from "../components/series_chart";
 import { Async } from "../components/states";
 import { address, go, goOwn } from "../state/address";
 import { GROUPS } from "../state/breakdowns";
@@ -130,14 +130,12 @@ function TotalSeries({ total, loaded, granularity }: {
     labels: value.rows.map((row) => row.date),
     values: value.rows.map((row, i) => row[total.id] || (typeof imported?.values[i] === "number" ? null : row[total.id])),
     imported,
-    previous: value.comparison?.rows.map(({ previous }, i) => (i < first ? null : (previous?.[total.id] as number | undefined) ?? null)),
-    previousLabels: value.comparison?.rows.map(({ previous }) => (previous?.date as string | undefined) ?? ""),
+    ...comparedSeries(value.comparison, total.id, first, total.points),
     partial: value.partialBucket,
     granularity,
     name: total.label,
     format: total.id === "visitors" || total.id === "sessions" || total.id === "pageviews" ? countFormat : total.format,
     annotations: value.annotations,
-    previousFrom: first ? (value.comparison?.rows[first]?.previous?.date as string) : null,
   }, [value, total, granularity, first, importedKey]);
   return <div class="series-frame"><Async loaded={loaded} lines={7}>{() => <SeriesChart series={series!} />}</Async><ImportedNote answer={value} shown={imported !== null} /></div>;
 }
