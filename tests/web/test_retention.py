@@ -14,6 +14,22 @@ FIRST, SECOND = DAY + timedelta(days=1), DAY + timedelta(days=2)
 """Days on which the other tests have no traffic."""
 DAY_MS = timedelta(days=1) // timedelta(milliseconds=1)
 RETURNED = ["returns-1", "returns-2"]
+STEPS, LEAST_CONTRAST = 6, 4.5
+CONTRASTS = """(() => {
+  const list = document.querySelector('.heat-legend');
+  if (!list) return null;
+  const luminance = (color) => color.match(/[\\d.]+/g).slice(0, 3).map((each) => each / 255)
+    .map((each) => (each <= 0.03928 ? each / 12.92 : ((each + 0.055) / 1.055) ** 2.4))
+    .reduce((sum, each, i) => sum + each * [0.2126, 0.7152, 0.0722][i], 0);
+  return [1, 2, 3, 4, 5, 6].map((step) => {
+    const item = list.appendChild(document.createElement('li'));
+    item.className = `heat-${step}`;
+    const { color, backgroundColor } = getComputedStyle(item);
+    item.remove();
+    const [dark, light] = [color, backgroundColor].map(luminance).sort((a, b) => a - b);
+    return (light + 0.05) / (dark + 0.05);
+  });
+})()"""
 CELLS = """[...document.querySelectorAll('.retention tbody tr')].map((row) =>
   [...row.cells].slice(1).map((cell) => cell.innerText.trim()).filter(Boolean))"""
 
@@ -94,4 +110,44 @@ def test_a_period_that_is_not_over_shows_no_zero(page: Dashboard) -> None:
     cells: list[list[str]] = page.until(CELLS)
     assert cells[0] == ["1", "0%", "0%", "–"]
     last = "[...document.querySelectorAll('.retention tbody tr:first-child button')].at(-1)"
-    assert "not over yet, and nobody came again so far" in page.tab.js(f"{last}.title")
+    assert "not over yet, and nobody came again so far" in page.tab.js(f"{last}.ariaLabel")
+
+
+def test_a_cell_says_its_numbers_at_the_pointer(dashboard: Dashboard, returned: Tenant) -> None:
+    dashboard.tab.set_size(1280, 1000)
+    dashboard.open("retention", period=f"{FIRST}..{SECOND}")
+    x, y = dashboard.until(
+        "(box => [box.x + 10, box.y + 10])(document.querySelector("
+        "'.retention tbody td:nth-of-type(2)').getBoundingClientRect())"
+    )
+    dashboard.tab.tell("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
+    text = dashboard.until("document.querySelector('.retention-frame .hover')?.innerText")
+    lines = [line for line in text.split("\n") if line.strip()]
+    assert lines[0].endswith("Day 1")
+    assert lines[1:] == ["Visitors", "3", "Came again", "2", "66.67%"]
+
+
+def test_the_text_of_each_step_of_the_heat_map_is_readable(
+    dashboard: Dashboard, returned: Tenant
+) -> None:
+    """The steps of the legend have the colors and the text of the cells."""
+    for scheme in ("light", "dark"):
+        dashboard.tab.tell(
+            "Emulation.setEmulatedMedia",
+            features=[{"name": "prefers-color-scheme", "value": scheme}],
+        )
+        dashboard.open("retention", period=f"{FIRST}..{SECOND}")
+        contrasts = dashboard.until(CONTRASTS)
+        assert len(contrasts) == STEPS
+        assert min(contrasts) >= LEAST_CONTRAST, (scheme, contrasts)
+
+
+def test_the_curve_has_the_mean_of_each_period(dashboard: Dashboard, returned: Tenant) -> None:
+    dashboard.open("retention", period=f"{FIRST}..{SECOND}")
+    dashboard.press("Show as table", "section[aria-label='Share that came again']")
+    means = dashboard.rows("Share that came again")
+    cells = "[...document.querySelectorAll('.retention tfoot td')].slice(1).map(e => e.innerText)"
+    assert means == [
+        [f"Day {i}", text] for i, text in enumerate(dashboard.tab.js(cells), 1) if text
+    ]
+    assert means[0] == ["Day 1", "66.7%"]

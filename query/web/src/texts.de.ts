@@ -366,6 +366,9 @@ export const texts: Texts = {
   },
   retention: {
     title: "Wiedergekehrte Besucher", cohort: "Erster Besuch", all: "Alle Kohorten",
+    curve: "Anteil der Wiedergekehrten", curveNote: "Aus allen Kohorten, deren Periode vorbei ist: die Summe der Wiedergekehrten durch die Summe der Besucher, sodass große Kohorten mehr zählen.",
+    noCurve: "Noch keine Periode nach einem ersten Besuch ist vorbei.", mean: (returned: string, visitors: string) => `${returned} von ${visitors} Besuchern`,
+    legend: "Anteil der Wiedergekehrten, nach Farbe", running: "läuft noch",
     widths: { day: "Tage", week: "Wochen", month: "Monate" },
     after: {
       day: (count: number) => `Tag ${count}`, week: (count: number) => `Woche ${count}`, month: (count: number) => `Monat ${count}`,

@@ -369,6 +369,9 @@ export const texts = {
   },
   retention: {
     title: "Visitors who came again", cohort: "First visit", all: "All cohorts",
+    curve: "Share that came again", curveNote: "Of all cohorts whose period is over: the sum of those that came again in the sum of their visitors, so that large cohorts count more.",
+    noCurve: "No period after a first visit is over yet.", mean: (returned: string, visitors: string) => `${returned} of ${visitors} visitors`,
+    legend: "Share of visitors that came again, by color", running: "not over yet",
     widths: { day: "Days", week: "Weeks", month: "Months" },
     after: {
       day: (count: number) => `Day ${count}`, week: (count: number) => `Week ${count}`, month: (count: number) => `Month ${count}`,

@@ -1,9 +1,11 @@
-// Retention: visitors by when they came first in the time range, and how many of them came again later.
+// Retention: visitors by when they came first in the time range, and how many of them came again later, as a heat map and as a curve.
+import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Ask } from "../api/ask";
 import { isShared, timezone } from "../api/session";
 import { useAnswer } from "../api/use";
 import { Card } from "../components/card";
 import { ResultWarnings } from "../components/result_warnings";
+import { type Series, SeriesChart } from "../components/series_chart";
 import { Async } from "../components/states";
 import { VISITOR_FILE, visitorsAsk, VisitorTable } from "../components/visitor_table";
 import { VisitorsButton } from "../components/visitors_button";
@@ -22,7 +24,12 @@ const GRANULARITY = { day: "daily", week: "weekly", month: "monthly" };
 const FROM_DAYS: [Width, number][] = [["month", 120], ["week", 15], ["day", 0]];
 /** The API counts at most 100 cohorts. */
 const MOST_DAYS: Record<Width, number> = { day: 100, week: 690, month: 3000 };
-const SHADES = 5;
+/** The colors of the heat map, in the style sheet. */
+const HEATS = 6;
+/** Widths of the steps of the heat map, in percent. */
+const HEAT_STEPS = [0.1, 0.2, 0.5, 1, 2, 3, 4, 5, 10, 15, 20];
+/** With more periods the curve is below the table instead of beside it. */
+const MOST_BESIDE = 6;
 const MOST_ROWS = 10_000;
 const t = texts.retention;
 /** A cohort is named by its first day within the time range, as on the page. */
@@ -42,23 +49,45 @@ export default function Retention() {
   const width = widths.find((each) => each === own.width) ?? FROM_DAYS.find(([, least]) => days >= least)![0];
   const ask: Ask<"retention"> = { name: "retention", options: { period: width, limit: MOST_ROWS } };
   const loaded = useAnswer(ask);
+  const periods = periodsOf(loaded.value?.rows ?? []);
   return (
     <>
-      <Card title={t.title} ask={ask} file={fileOf(width)} className="wide" tabs={widths.map((id) => ({ id, label: t.widths[id] }))} tab={width}
-        onTab={(id) => goOwn({ width: id, cohort: "", after: "", page: "" })}>
-        <Async loaded={loaded} lines={8} isEmpty={({ rows }) => !rows.some((row) => row.visitors)}>
-          {({ rows, warnings }) => (
-            <>
-              <Grid rows={rows} width={width} />
-              <p class="quiet">{t.note}{!isShared() && ` ${t.click}`}{address.value.filters.length > 0 && ` ${t.filtered}`}</p>
-              <ResultWarnings warnings={warnings} />
-            </>
-          )}
-        </Async>
-      </Card>
+      <div class={periods.length && periods.length <= MOST_BESIDE ? "retention-parts beside" : "retention-parts"}>
+        <Card title={t.title} ask={ask} file={fileOf(width)} className="wide" tabs={widths.map((id) => ({ id, label: t.widths[id] }))} tab={width}
+          onTab={(id) => goOwn({ width: id, cohort: "", after: "", page: "" })}>
+          <Async loaded={loaded} lines={8} isEmpty={({ rows }) => !rows.some((row) => row.visitors)}>
+            {({ rows, warnings }) => (
+              <>
+                <Grid rows={rows} width={width} />
+                <p class="quiet">{t.note}{!isShared() && ` ${t.click}`}{address.value.filters.length > 0 && ` ${t.filtered}`}</p>
+                <ResultWarnings warnings={warnings} />
+              </>
+            )}
+          </Async>
+        </Card>
+        <Card title={t.curve} ask={ask} definition={t.curveNote}>
+          <div class="series-frame">
+            <Async loaded={loaded} lines={7} isEmpty={({ rows }) => !meansOf(rows).some((mean) => mean.visitors)} empty={t.noCurve}>
+              {({ rows }) => <Curve rows={rows} width={width} />}
+            </Async>
+          </div>
+        </Card>
+      </div>
       {own.cohort && !isShared() && <CellVisitors width={width} />}
     </>
   );
+}
+
+/** The share that came again of all cohorts whose period is over, by period. */
+function Curve({ rows, width }: { rows: Cell[]; width: Width }) {
+  const series = useMemo<Series>(() => {
+    const means = meansOf(rows).filter(({ visitors }) => visitors);
+    return {
+      labels: means.map(({ period }) => String(period)), values: means.map(({ returned, visitors }) => shareOf(returned, visitors)), partial: null,
+      granularity: "", name: t.curve, unit: t.all, format: formatPercent, bucketText: (label) => t.after[width](Number(label)),
+    };
+  }, [rows, width]);
+  return <SeriesChart series={series} />;
 }
 
 /** The days of a cohort within the time range: no visitor of a day before it is counted. */
@@ -86,44 +115,78 @@ function cohortsOf(rows: Cell[]): [date: string, cells: Cell[]][] {
   return all.slice(all.findIndex(([, [first]]) => first!.visitors > 0));
 }
 
+/** A cell at the pointer, and where it is within the grid. */
+interface Pointed {
+  cell: Cell;
+  box: DOMRect;
+}
+
 function Grid({ rows, width }: { rows: Cell[]; width: Width }) {
   const cohorts = cohortsOf(rows);
-  const most = Math.max(...rows.map((cell) => (cell.period ? cell.rate ?? 0 : 0)));
-  const last = Math.max(...cohorts.flatMap(([, cells]) => cells.map((cell) => cell.period)));
-  const periods = Array.from({ length: last }, (_, i) => i + 1);
+  const heat = heatOf(rows);
+  const periods = periodsOf(rows);
+  const [pointed, setPointed] = useState<Pointed | null>(null);
+  const point = ({ target }: Event) => {
+    const at = target instanceof Element ? target.closest<HTMLElement>("[data-cell]") : null;
+    const [date, period] = at?.dataset.cell?.split(" ") ?? [];
+    const cell = rows.find((row) => row.date === date && String(row.period) === period);
+    setPointed(at && cell ? { cell, box: at.getBoundingClientRect() } : null);
+  };
   return (
-    <div class="table-frame" tabIndex={0} role="region" aria-label={t.title}>
-      <table class="retention">
-        <thead>
-          <tr>
-            <th scope="col">{t.cohort}</th>
-            <th scope="col" class="number">{texts.metrics.visitors}</th>
-            {periods.map((each) => <th key={each} scope="col" class="number">{t.after[width](each)}</th>)}
-          </tr>
-        </thead>
-        <tbody>
-          {cohorts.map(([date, cells]) => (
-            <tr key={date}>
-              <th scope="row"><span class="whole">{cohortText(date, width)}</span><span class="short" aria-hidden="true">{shortCohort(date, width)}</span></th>
-              <td class="number"><CellButton cell={cells[0]!} text={formatNumber(cells[0]!.visitors)} width={width} /></td>
-              {periods.map((each) => <GridCell key={each} cell={cells.find((cell) => cell.period === each)} width={width} most={most} />)}
+    <div class="retention-frame" onPointerOver={point} onFocusIn={point} onPointerLeave={() => setPointed(null)} onFocusOut={() => setPointed(null)}>
+      <div class="table-frame" tabIndex={0} role="region" aria-label={t.title} onScroll={() => setPointed(null)}>
+        <table class="retention">
+          <thead>
+            <tr>
+              <th scope="col">{t.cohort}</th>
+              <th scope="col" class="number">{texts.metrics.visitors}</th>
+              {periods.map((each) => <th key={each} scope="col" class="number">{t.after[width](each)}</th>)}
             </tr>
-          ))}
-        </tbody>
-        <tfoot><Means rows={rows} periods={periods} /></tfoot>
-      </table>
+          </thead>
+          <tbody>
+            {cohorts.map(([date, cells]) => (
+              <tr key={date}>
+                <th scope="row"><span class="whole">{cohortText(date, width)}</span><span class="short" aria-hidden="true">{shortCohort(date, width)}</span></th>
+                <td class="number" data-cell={`${date} 0`}><CellButton cell={cells[0]!} text={formatNumber(cells[0]!.visitors)} width={width} /></td>
+                {periods.map((each) => <GridCell key={each} cell={cells.find((cell) => cell.period === each)} width={width} step={heat.step} />)}
+              </tr>
+            ))}
+          </tbody>
+          <tfoot><Means rows={rows} periods={periods} step={heat.step} /></tfoot>
+        </table>
+      </div>
+      <HeatLegend {...heat} />
+      {pointed && <CellHover {...pointed} width={width} />}
     </div>
   );
 }
 
-/** The largest share has the darkest color. */
-const shadeOf = (rate: number, most: number): number => (rate > 0 ? Math.ceil((rate / most) * SHADES) : 0);
+const periodsOf = (rows: Cell[]): number[] => Array.from({ length: Math.max(0, ...rows.map(({ period }) => period)) }, (_, i) => i + 1);
 
-function GridCell({ cell, width, most }: { cell: Cell | undefined; width: Width; most: number }) {
+/** How wide a step of the colors is, and how many there are: those of whole periods that come to the largest share. */
+function heatOf(rows: Cell[]): { step: number; steps: number } {
+  const most = Math.max(0, ...rows.map(({ period, complete, rate }) => (period && complete ? rate ?? 0 : 0)));
+  const step = HEAT_STEPS.find((each) => each * HEATS >= most) ?? HEAT_STEPS.at(-1)!;
+  return { step, steps: Math.ceil(most / step) };
+}
+
+/** A larger share has a stronger color; none has none. */
+const heatClass = (rate: number, step: number): string => (rate > 0 ? `heat-${Math.min(HEATS, Math.ceil(rate / step))}` : "");
+
+function HeatLegend({ step, steps }: { step: number; steps: number }) {
+  return (
+    <ul class="heat-legend" aria-label={t.legend}>
+      {Array.from({ length: steps }, (_, i) => <li key={i} class={`heat-${i + 1}`}>{`${formatNumber(i * step)}–${formatPercent((i + 1) * step)}`}</li>)}
+      <li class="incomplete">* {t.running}</li>
+    </ul>
+  );
+}
+
+function GridCell({ cell, width, step }: { cell: Cell | undefined; width: Width; step: number }) {
   if (!cell?.visitors || cell.rate === null) return <td />;
   const nothingYet = !cell.complete && !cell.returned;
   return (
-    <td class={`number shade-${shadeOf(cell.rate, most)} ${cell.complete ? "" : "incomplete"}`}>
+    <td class={`number ${cell.complete ? heatClass(cell.rate, step) : "incomplete"}`} data-cell={`${cell.date} ${cell.period}`}>
       <CellButton cell={cell} text={nothingYet ? "–" : `${formatPercent(cell.rate)}${cell.complete ? "" : "*"}`} width={width} />
     </td>
   );
@@ -131,27 +194,68 @@ function GridCell({ cell, width, most }: { cell: Cell | undefined; width: Width;
 
 function CellButton({ cell, text, width }: { cell: Cell; text: string; width: Width }) {
   const { own } = address.value;
-  const { date, period, returned, visitors, complete } = cell;
+  const { date, period, returned, visitors } = cell;
   const result = t.cell(cohortText(date, width), t.after[width](period), formatNumber(returned), formatNumber(visitors));
-  const words = complete || !period ? result : `${result}; ${returned ? texts.chart.partial : t.nothingYet}`;
+  const remark = remarkOf(cell);
   return (
-    <VisitorsButton pressed={own.cohort === date && own.after === String(period)} title={words} label={words}
+    <VisitorsButton pressed={own.cohort === date && own.after === String(period)} label={`${result}${remark && `; ${remark}`}`}
       open={() => goOwn({ cohort: date, after: String(period), outcome: "", page: "", sort: "" })}>{text}</VisitorsButton>
   );
 }
 
-/** Of all cohorts whose period is over, the share of their visitors that came again. */
-function Means({ rows, periods }: { rows: Cell[]; periods: number[] }) {
-  const sums = (period: number) => {
-    const over = rows.filter((row) => row.period === period && row.complete);
-    const [returned, visitors] = [over.reduce((n, row) => n + row.returned, 0), over.reduce((n, row) => n + row.visitors, 0)];
-    return visitors ? formatPercent((100 * returned) / visitors) : "";
-  };
+const remarkOf = ({ complete, period, returned }: Cell): string => (complete || !period ? "" : returned ? t.running : t.nothingYet);
+
+/** The numbers of a cell beside it. */
+function CellHover({ cell, box, width }: Pointed & { width: Width }) {
+  const note = useRef<HTMLDivElement>(null);
+  useLayoutEffect(() => {
+    const { offsetWidth, offsetHeight, offsetParent } = note.current!;
+    const frame = offsetParent!.getBoundingClientRect();
+    const left = box.left - frame.left + (box.width - offsetWidth) / 2;
+    const above = box.top - frame.top - offsetHeight - 6;
+    note.current!.style.left = `${Math.max(0, Math.min(left, frame.width - offsetWidth))}px`;
+    note.current!.style.top = `${above >= 0 ? above : box.bottom - frame.top + 6}px`;
+  });
+  const { date, period, visitors, returned, rate } = cell;
+  const remark = remarkOf(cell);
+  return (
+    <div ref={note} class="hover" aria-hidden="true">
+      <strong>{cohortText(date, width)}{period > 0 && ` · ${t.after[width](period)}`}</strong>
+      <dl>
+        <div><dt>{texts.metrics.visitors}</dt><dd>{formatNumber(visitors)}</dd><dd /></div>
+        {period > 0 && <div><dt>{t.returned}</dt><dd>{formatNumber(returned)}</dd><dd class="quiet">{rate === null ? "" : formatPercent(rate, 2)}</dd></div>}
+      </dl>
+      {remark && <span class="quiet">{remark}</span>}
+    </div>
+  );
+}
+
+interface Mean {
+  period: number;
+  returned: number;
+  visitors: number;
+}
+
+/** By period the visitors of all cohorts whose period is over, and how many of them came again. */
+const meansOf = (rows: Cell[]): Mean[] => periodsOf(rows).map((period) => {
+  const over = rows.filter((row) => row.period === period && row.complete);
+  return { period, returned: over.reduce((n, row) => n + row.returned, 0), visitors: over.reduce((n, row) => n + row.visitors, 0) };
+});
+
+const shareOf = (returned: number, visitors: number): number => (100 * returned) / visitors;
+
+function Means({ rows, periods, step }: { rows: Cell[]; periods: number[]; step: number }) {
+  const means = meansOf(rows);
   return (
     <tr>
-      <th scope="row">{t.all}</th>
-      <td class="number">{formatNumber(rows.filter((row) => row.period === 0).reduce((n, row) => n + row.visitors, 0))}</td>
-      {periods.map((each) => <td key={each} class="number">{sums(each)}</td>)}
+      <th scope="row" title={t.curveNote}>{t.all}</th>
+      <td class="number"><span>{formatNumber(rows.filter((row) => row.period === 0).reduce((n, row) => n + row.visitors, 0))}</span></td>
+      {periods.map((each, i) => {
+        const { returned, visitors } = means[i]!;
+        if (!visitors) return <td key={each} />;
+        const share = shareOf(returned, visitors);
+        return <td key={each} class={`number ${heatClass(share, step)}`}><span title={t.mean(formatNumber(returned), formatNumber(visitors))}>{formatPercent(share)}</span></td>;
+      })}
     </tr>
   );
 }
