@@ -22,12 +22,17 @@ WEBSITE = "shop"
 
 
 @contextmanager
-def query_alone(folder: Path, rows: Sequence[Stored], name: str = "Shop") -> Iterator[Tenant]:
-    """A tenant whose website holds the rows, while its query service runs."""
+def query_alone(
+    folder: Path, rows: Sequence[Stored], name: str = "Shop", others: Sequence[str] = ()
+) -> Iterator[Tenant]:
+    """A tenant whose websites hold the rows, while its query service runs.
+
+    `others` are ids of further websites, each with a domain of that name.
+    """
     stack = Installation(folder, query_memory_mb=256, query_threads=1, query_seconds=60)
     folder.mkdir(parents=True, exist_ok=True)
     migrate(stack.settings.registry_url)
-    tenant = _tenant(stack, name)
+    tenant = _tenant(stack, name, others)
     Lake(folder / "lake").holds(*rows)
     process = subprocess.Popen(
         [sys.executable, "-m", "query"],
@@ -43,7 +48,7 @@ def query_alone(folder: Path, rows: Sequence[Stored], name: str = "Shop") -> Ite
         process.wait(30)
 
 
-def _tenant(stack: Installation, name: str) -> Tenant:
+def _tenant(stack: Installation, name: str, others: Sequence[str]) -> Tenant:
     now = now_ms()
     store = RegistryStore(stack.settings.registry_url)
     organization = store.create(validation.new_organization("Acme", "enterprise", now))
@@ -54,6 +59,9 @@ def _tenant(stack: Installation, name: str) -> Tenant:
     website = store.create(
         validation.new_website(organization.id, "shop.example", now, name=name, record_id=WEBSITE)
     )
+    for other in others:
+        domain = f"{other}.example"
+        store.create(validation.new_website(organization.id, domain, now, record_id=other))
     store.close()
     return Tenant(stack, organization, website, link, text)
 

@@ -2,7 +2,7 @@
 import type { ComponentType } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { RequestError } from "../api/request";
-import { isShared, loadSession, may, me, website } from "../api/session";
+import { ALL, isShared, loadSession, may, me, website } from "../api/session";
 import { refresh } from "../api/use";
 import { Boundary } from "../components/boundary";
 import { FilterBar, FixedFilters } from "../components/filter_bar";
@@ -19,6 +19,7 @@ import { SignIn } from "../views/sign_in";
 import { keepFresh } from "./keep_fresh";
 import { Help, listenToKeys } from "./keyboard";
 import { loadView } from "./load_view";
+import { isOfBase } from "./navigation";
 import { Rail } from "./rail";
 
 const t = texts.app;
@@ -46,11 +47,12 @@ function Dashboard() {
   const user = me.value;
   useEffect(() => {
     if (!user || base) return;
-    if (user.websites[0]) go({ base: user.websites[0].id }, { replace: true });
+    if (user.websites.length > 1) go({ base: ALL, view: "websites" }, { replace: true });
+    else if (user.websites[0]) go({ base: user.websites[0].id }, { replace: true });
     else if (may("manage:websites")) go({ base: "new", view: "setup" }, { replace: true });
   }, [user, base]);
   const found = findView(id);
-  const view = isShared() && !found?.shared ? undefined : found;
+  const view = (isShared() && !found?.shared) || (found && !isOfBase(found)) ? undefined : found;
   useEffect(() => (view ? keepFresh(!view.manual) : undefined), [view]);
   const first = useRef(true);
   useEffect(() => {

@@ -3,6 +3,7 @@ import type { ComponentType } from "preact";
 import type { ViewId } from "../state/views";
 
 const MODULES: Record<ViewId, () => Promise<{ default: ComponentType }>> = {
+  websites: () => import("../views/websites"),
   overview: () => import("../views/overview"),
   list: () => import("../views/list"),
   live: () => import("../views/live"),

@@ -1,5 +1,5 @@
 // The list of views.
-import { isShared, me } from "../api/session";
+import { isAll, isShared, me } from "../api/session";
 import { Icon } from "../components/icon";
 import { address, addressWith, follow } from "../state/address";
 import { type View, VIEWS } from "../state/views";
@@ -7,14 +7,20 @@ import { texts } from "../texts";
 
 const DIGITS = "1234567890";
 
+/** Whether the view is about what is open: one website, or all as one. */
+export const isOfBase = ({ of }: View): boolean => !of || (of === "all") === isAll();
+
 export function shownViews(): View[] {
   const shared = isShared();
   const scopes = me.value?.scopes ?? [];
-  return VIEWS.filter((view) => !view.hidden && (!shared || view.shared) && (!view.scope || scopes.includes(view.scope)));
+  return VIEWS.filter((view) => !view.hidden && isOfBase(view) && (!shared || view.shared) && (!view.scope || scopes.includes(view.scope)));
 }
 
 /** Views by their keys, the same whoever is signed in and on shared dashboards. */
-const KEYED = new Map(VIEWS.filter((view) => !view.hidden).map(({ id, key }, at) => [key ?? DIGITS[at]!, id]));
+const KEYED = new Map([
+  ...VIEWS.filter(({ key, hidden }) => !key && !hidden).map(({ id }, at): [string, string] => [DIGITS[at]!, id]),
+  ...VIEWS.flatMap(({ key, id }): [string, string][] => (key ? [[key, id]] : [])),
+]);
 
 /** The key that opens a view: its own, or its place among the views. */
 export const keyOf = (id: string): string => [...KEYED].find(([, each]) => each === id)![0];

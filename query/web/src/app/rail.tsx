@@ -1,13 +1,13 @@
 // The rail beside the page: name, website, navigation, freshness, and the menu; a bar above the page where the window is narrow.
 import { useEffect, useState } from "preact/hooks";
 import { freshness } from "../api/freshness";
-import { isShared, me, signOut, timezone, website } from "../api/session";
+import { ALL, isAll, isShared, me, signOut, timezone, website } from "../api/session";
 import { refresh } from "../api/use";
 import { Icon } from "../components/icon";
 import { LanguageItems } from "../components/language_menu";
 import { MenuItem, Popover } from "../components/popover";
 import icon from "../icon.svg";
-import { addressWith, follow, go } from "../state/address";
+import { address, addressWith, follow, go } from "../state/address";
 import { formatAgo, formatInstant } from "../state/format";
 import { setTheme, type Theme, theme, THEMES } from "../state/theme";
 import { texts } from "../texts";
@@ -67,12 +67,20 @@ function WebsiteName() {
   if (isShared() || websites.length <= 1) return <span class="website" title={name}>{shown}</span>;
   return (
     <Popover label={<>{shown}<Icon name="chevrons-up-down" size={14} /></>} name={`${t.website}: ${name}`} className="button website-menu">
-      {(close) => websites.map(({ id, name, domain }) => (
-        <MenuItem key={id} chosen={id === website.value?.id}
-          onClick={() => { close(); go({ base: id, filters: [], own: {}, item: "", timezone: null }); }}>
-          {name}<small>{domain}</small>
-        </MenuItem>
-      ))}
+      {(close) => (
+        <>
+          <MenuItem chosen={isAll()} onClick={() => { close(); go({ base: ALL, view: "websites", filters: [], own: {}, item: "", timezone: null }); }}>
+            <Icon name="layout-grid" />{texts.websites.all}
+          </MenuItem>
+          <hr />
+          {websites.map(({ id, name, domain }) => (
+            <MenuItem key={id} chosen={id === website.value?.id}
+              onClick={() => { close(); go({ ...(address.value.view === "websites" ? { view: "overview" } : {}), base: id, filters: [], own: {}, item: "", timezone: null }); }}>
+              {name}<small>{domain}</small>
+            </MenuItem>
+          ))}
+        </>
+      )}
     </Popover>
   );
 }

@@ -1,7 +1,7 @@
-// The saved goals of the website; a shared dashboard knows none.
+// The saved goals of the website; none of a shared dashboard, nor of several websites.
 import type { Ask } from "../api/ask";
 import { fetchAll } from "../api/pages";
-import { isShared, subjectQuery } from "../api/session";
+import { hasRecords, subjectQuery } from "../api/session";
 import { type Loaded, useLoaded } from "../api/use";
 import type { Schemas } from "../types";
 
@@ -12,7 +12,7 @@ export type Goal = Schemas["GoalResource"];
 
 export function useGoals(): Loaded<Goal[]> {
   const query = subjectQuery.value;
-  return useLoaded(isShared() ? null : `goals ${JSON.stringify(query)}`, (signal) =>
+  return useLoaded(hasRecords() ? `goals ${JSON.stringify(query)}` : null, (signal) =>
     fetchAll<Goal>("/v1/goals", query, signal));
 }
 

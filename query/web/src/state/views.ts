@@ -4,7 +4,7 @@ import type { IconName } from "../types";
 
 /** Each is a module of its own, which `app/load_view.ts` names. */
 export type ViewId =
-  | "overview" | "list" | "live" | "sessions" | "visitors" | "events" | "paths" | "funnels" | "goals"
+  | "websites" | "overview" | "list" | "live" | "sessions" | "visitors" | "events" | "paths" | "funnels" | "goals"
   | "retention" | "vitals" | "errors" | "bots" | "explore" | "links" | "shares" | "setup" | "design";
 
 export interface View {
@@ -28,9 +28,12 @@ export interface View {
   manual?: boolean;
   /** Reached from other views only. */
   hidden?: boolean;
+  /** Whether it is about all websites of the key, or about one alone; by default it can be about both. */
+  of?: "all" | "one";
 }
 
 export const VIEWS: View[] = [
+  { id: "websites", key: "a", label: texts.views.websites, icon: "layout-grid", group: "look", ranged: true, compares: true, of: "all" },
   { id: "overview", label: texts.views.overview, icon: "layout-dashboard", group: "look", ranged: true, compares: true, shared: true },
   { id: "list", label: texts.views.list, icon: "list", group: "look", ranged: true, compares: true, shared: true, hidden: true },
   { id: "live", label: texts.views.live, icon: "activity", group: "look", ranged: false, shared: true },
@@ -38,16 +41,16 @@ export const VIEWS: View[] = [
   { id: "visitors", label: texts.views.visitors, icon: "users", group: "people", ranged: true },
   { id: "events", label: texts.views.events, icon: "mouse-pointer-click", group: "behavior", ranged: true, compares: true, shared: true },
   { id: "paths", label: texts.views.paths, icon: "route", group: "behavior", ranged: true, shared: true },
-  { id: "funnels", label: texts.views.funnels, icon: "funnel", group: "behavior", ranged: true, shared: true },
-  { id: "goals", label: texts.views.goals, icon: "goal", group: "behavior", ranged: true, compares: true },
+  { id: "funnels", label: texts.views.funnels, icon: "funnel", group: "behavior", ranged: true, shared: true, of: "one" },
+  { id: "goals", label: texts.views.goals, icon: "goal", group: "behavior", ranged: true, compares: true, of: "one" },
   { id: "retention", label: texts.views.retention, icon: "repeat", group: "behavior", ranged: true, shared: true },
   { id: "vitals", label: texts.views.vitals, icon: "gauge", group: "quality", ranged: true, compares: true, shared: true },
   { id: "errors", key: "e", label: texts.views.errors, icon: "bug", group: "quality", ranged: true, compares: true },
   { id: "bots", key: "b", label: texts.views.bots, icon: "bot", group: "quality", ranged: true },
   { id: "explore", key: "x", label: texts.views.explore, icon: "compass", group: "tools", ranged: true, manual: true },
-  { id: "links", key: "l", label: texts.views.links, icon: "link", group: "tools", ranged: true, compares: "item", unfiltered: true, scope: "read:links" },
-  { id: "shares", key: "s", label: texts.views.shares, icon: "share-2", group: "tools", ranged: true, manual: true, scope: "manage:websites" },
-  { id: "setup", key: "u", label: texts.views.setup, icon: "settings", group: "tools", ranged: false, manual: true, scope: "manage:websites" },
+  { id: "links", key: "l", label: texts.views.links, icon: "link", group: "tools", ranged: true, compares: "item", unfiltered: true, scope: "read:links", of: "one" },
+  { id: "shares", key: "s", label: texts.views.shares, icon: "share-2", group: "tools", ranged: true, manual: true, scope: "manage:websites", of: "one" },
+  { id: "setup", key: "u", label: texts.views.setup, icon: "settings", group: "tools", ranged: false, manual: true, scope: "manage:websites", of: "one" },
   { id: "design", label: texts.views.design, icon: "layers", group: "tools", ranged: false, manual: true, hidden: true },
 ];
 
