@@ -109,3 +109,14 @@ def test_daily_totals_are_checked_and_stored(dashboard: Dashboard) -> None:
     assert violations(dashboard) == []
     dashboard.press("Import the totals")
     dashboard.until("document.body.innerText.includes('Rows of totals that are stored: 1.')")
+    dashboard.until(f"({TABLE})('Imports')?.[0]?.[2] === '1 row of totals'")
+
+
+def test_an_empty_file_is_named_and_not_sent(dashboard: Dashboard) -> None:
+    dashboard.open("setup", part="imports")
+    choose(dashboard, "nothing.csv", b"")
+
+    assert "is empty: there is nothing in it to import" in dashboard.text(".drop .error")
+    assert violations(dashboard) == []
+    dashboard.open("setup", part="imports")
+    assert "nothing.csv" not in dashboard.text("main")

@@ -14,7 +14,10 @@ from tests.web.dashboard import RANGE, Dashboard, signed_in
 from tests.web.share_links import share
 from tests.web.test_accessibility import OPENED, views
 
-SETUP_PARTS = ("privacy", "visitors", "keys", "organization", "imports", "system", "audit")
+SETUP_PARTS = (
+    *("money", "imports", "privacy", "visitors", "system"),
+    *("websites", "keys", "organization", "audit"),
+)
 ENGLISH_TEXTS = """
 import { build } from "esbuild";
 const read = async (name) => {

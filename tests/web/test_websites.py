@@ -13,7 +13,7 @@ from tests.web.query_alone import query_alone
 from tests.web.test_accessibility import PHONE, violations
 
 CARDS = """[...document.querySelectorAll("main .site")].map((card) => [
-  card.getAttribute("aria-label"), card.querySelector(".site-figure").innerText])"""
+  card.querySelector(".site-name strong").innerText, card.querySelector(".site-figure").innerText])"""
 TOGETHER = """Object.fromEntries([...document.querySelectorAll(".together-facts > div")].map(
   (each) => [each.querySelector("dt").innerText, each.querySelector(".total-value").innerText]))"""
 
@@ -90,7 +90,7 @@ def test_websites_are_ordered_searched_and_opened(page: Dashboard) -> None:
 
     page.type_into("input[type=search]", "docs")
     page.until("document.querySelectorAll('main .site').length === 1")
-    page.press("docs.example", "main")
+    page.tab.js("document.querySelector('main a.site').click()")
     page.until("location.pathname === '/docs/overview'")
     page.settle()
     assert page.text(".total-value") == "3"

@@ -85,7 +85,7 @@ function WebsiteName() {
   );
 }
 
-const Letter = ({ of }: { of: string }) => <span class="letter" aria-hidden="true">{of.trim().charAt(0)}</span>;
+const Letter = ({ of }: { of: string }) => <span class="letter" data-letter={of.trim().charAt(0)} />;
 
 function FreshnessNote() {
   const { watermark, staleReason } = freshness.value ?? {};

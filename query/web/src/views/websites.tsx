@@ -173,9 +173,9 @@ function SiteCard({ website, isKnown, visitors, views, change, values, isRunning
   const label = `${texts.metrics.visitors}: ${values?.map(formatNumber).join(", ") ?? ""}`;
   return (
     <li>
-      <a class="card site" href={addressWith({ base: website.id, view: "overview", own: {}, item: "", timezone: null })} onClick={follow} aria-label={title}>
+      <a class="card site" href={addressWith({ base: website.id, view: "overview", own: {}, item: "", timezone: null })} onClick={follow}>
         <span class="site-head">
-          <span class="site-letter" aria-hidden="true">{[...title][0]?.toUpperCase()}</span>
+          <span class="site-letter" data-letter={[...title][0]?.toUpperCase()} />
           <span class="site-name"><strong>{title}</strong><small>{website.domain}</small></span>
           {online > 0 && <span class="site-online" title={t.onlineHint}><span aria-hidden="true" />{t.online(formatNumber(online))}</span>}
         </span>
