@@ -2,11 +2,24 @@
 
 import secrets
 
+import pytest
+
 from schemas.runtime.clock import now_ms
-from tests.flow.tenant import CHROME_USER_AGENT
+from tests.flow.tenant import CHROME_USER_AGENT, DAY, Tenant, at_ms
 from tests.http_client import call
+from tests.installation import Installation, eventually
 from tests.web.dashboard import Dashboard
 from tests.web.test_accessibility import PHONE, violations
+
+
+@pytest.fixture(scope="module")
+def shop(stack: Installation) -> Tenant:
+    """A tenant of its own, which gets further websites, with one page view."""
+    tenant = Tenant.create(stack)
+    who = {"anonymousId": "ann", "sessionId": "s-ann", "timestamp": at_ms("10:00:00")}
+    assert tenant.send({"name": "screen_view", "path": "/", **who}).status == 200
+    eventually(lambda: tenant.rows("summary")[0]["total_events"] == 1, 60)
+    return tenant
 
 
 def test_the_first_event_turns_the_steps_into_numbers(dashboard: Dashboard) -> None:
@@ -41,5 +54,7 @@ def test_a_website_with_events_before_the_time_range_has_no_first_steps(
     dashboard: Dashboard,
 ) -> None:
     dashboard.open("overview", period="2020-01-01..2020-01-02")
-    dashboard.until("document.querySelector('.totals')")
+    dashboard.press("Show that day")
+    dashboard.until(f"location.search.includes('period={DAY}..{DAY}')")
+    dashboard.until("document.querySelector('.total-value')?.innerText === '1'")
     assert not dashboard.tab.js("!!document.querySelector('.first-steps')")

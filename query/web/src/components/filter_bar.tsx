@@ -1,7 +1,7 @@
 // The filters of the page as chips, the dialog that makes one, and saved segments.
 import { useState } from "preact/hooks";
 import { fetchJson } from "../api/request";
-import { isShared, may, shared, subjectQuery } from "../api/session";
+import { hasRecords, may, shared, subjectQuery } from "../api/session";
 import { address, go } from "../state/address";
 import { type Filter, negated } from "../state/filters";
 import { texts } from "../texts";
@@ -37,7 +37,7 @@ export function FilterBar() {
       <button type="button" class="button add-filter" id="add-filter" onClick={() => setEditing({ at: null })}>
         + {t.add}
       </button>
-      {!isShared() && <Segments save={filters.length ? () => setSaving(true) : null} />}
+      {hasRecords() && <Segments save={filters.length ? () => setSaving(true) : null} />}
       {filters.length > 1 && (
         <button type="button" class="quiet-button" onClick={() => setFilters([])}>{t.clear}</button>
       )}
