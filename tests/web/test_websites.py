@@ -13,7 +13,7 @@ from tests.web.query_alone import query_alone
 from tests.web.test_accessibility import PHONE, violations
 
 CARDS = """[...document.querySelectorAll("main .site")].map((card) => [
-  card.querySelector(".site-name strong").innerText, card.querySelector(".site-figure").innerText])"""
+  ".site-name strong", ".site-figure"].map((part) => card.querySelector(part).innerText))"""
 TOGETHER = """Object.fromEntries([...document.querySelectorAll(".together-facts > div")].map(
   (each) => [each.querySelector("dt").innerText, each.querySelector(".total-value").innerText]))"""
 
