@@ -296,7 +296,7 @@ export const texts: Texts = {
     title: "Wege der Besuche", table: "Pfade", path: "Pfad", from: "Von Seite", to: "Zu Seite", steps: "Schritte",
     entry: "die Einstiegsseite", anywhere: "jede Seite", reset: "Alle Pfade", step: (n: number) => `Schritt ${n}`,
     others: (n: number, shown: string) => plural(n, "1 andere Seite", `${shown} andere Seiten`), otherPages: "andere Seiten", byFolder: "Seiten nach Ordner zusammenfassen",
-    note: "Die Höhe eines Balkens entspricht den Besuchen, die die Seite in diesem Schritt aufriefen; der Stummel an seinem unteren Ende sind die Besuche, die danach endeten.",
+    note: "Die Höhe eines Balkens entspricht den Besuchen, die die Seite in diesem Schritt aufriefen; der rote Ansatz unten sind die Besuche, die danach endeten.",
     folderNote: "Seiten eines Ordners sind als ein Balken gezeichnet, etwa /blog/*. Die Zahlen bleiben die einzelner Seitenschritte: zwei Seiten eines Ordners nacheinander sind zwei Schritte.",
     most: (paths: string, all: string) => `Gezeichnet sind nur die ${paths} häufigsten von ${all} Pfaden.`,
     node: (page: string, visits: string, share: string, left: string) => `${isolate(page)}: ${visits} Besuche (${share}), ${left} enden hier`,
@@ -483,7 +483,7 @@ export const texts: Texts = {
     },
   },
   links: {
-    title: "Kurzlinks", none: "Noch gibt es keine Kurzlinks. Ein Link zählt die Klicks auf ihn, wo immer er gedruckt oder geteilt ist: der erste entsteht mit „Neuer Link“.", create: "Neuer Link", edit: "Bearbeiten", save: "Speichern", remove: "Löschen",
+    title: "Kurzlinks", none: "Noch gibt es keine Kurzlinks. Ein Link zählt die Klicks auf ihn, wo immer er gedruckt oder geteilt ist. Der erste entsteht mit „Neuer Link“.", create: "Neuer Link", edit: "Bearbeiten", save: "Speichern", remove: "Löschen",
     removeOne: (name: string) => `Kurzlink ${isolate(name)} löschen`,
     confirmRemove: (name: string) => `Kurzlink ${isolate(name)} löschen? Seine Adresse führt nirgends mehr hin, auch wo sie gedruckt ist.`,
     slugChanges: (slug: string) => `Nach dem Speichern führt die Adresse mit ${isolate(slug)} nirgends mehr hin, auch wo sie gedruckt ist.`,
@@ -590,7 +590,7 @@ export const texts: Texts = {
   setup: {
     sections: "Bereiche der Einstellungen", tagAndTrackers: "Skript und Tracker",
     money: {
-      title: "Geld", add: "Betrag hinzufügen", none: "Noch ist kein Betrag gespeichert: das Ereignis und die Eigenschaft angeben, in der Bestellungen ihn senden, etwa purchase und properties.total.",
+      title: "Geld", add: "Betrag hinzufügen", none: "Noch ist kein Betrag gespeichert. Anzugeben sind das Ereignis und die Eigenschaft, in der Bestellungen ihn senden, etwa purchase und properties.total.",
       hint: "Ein Betrag ist eine Eigenschaft eines Ereignisses. Ist einer gespeichert, zeigt die Übersicht Umsatz, Bestellungen und mittlere Bestellung, und Listen zeigen den Umsatz. Bereits gespeicherte Ereignisse zählen mit.",
       event: "Ereignis", eventHelp: "Der Name, unter dem Bestellungen, Abos oder Zahlungen gesendet werden.",
       property: "Eigenschaft mit dem Betrag", propertyHelp: "Mit properties. vor ihrem Namen.",

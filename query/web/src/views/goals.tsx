@@ -22,6 +22,7 @@ import { StepInputs, useSuggestions } from "../components/step_inputs";
 import { VisitorsDialog } from "../components/visitors_dialog";
 import { address, goOwn } from "../state/address";
 import type { FileColumn } from "../state/csv";
+import { shownValue } from "../state/filter_values";
 import { formatNumber, formatPercent } from "../state/format";
 import type { Step } from "../state/steps";
 import { texts } from "../texts";
@@ -149,7 +150,7 @@ function Attribution({ goals }: { goals: Goal[] }) {
       <Async loaded={loaded} isEmpty={({ rows }) => !rows.some((row) => row.conversions > 0)}>
         {({ rows }) => (
           <BarList nameLabel={texts.filters.fields[by]!} valueLabel={t.conversions} bars={rows.filter((row) => row.conversions > 0).map((row) => ({
-            key: String(row.name), name: row.name ?? t.noTouch, value: row.conversions,
+            key: String(row.name), name: row.name === null ? t.noTouch : shownValue(by, row.name), value: row.conversions,
           }))} />
         )}
       </Async>

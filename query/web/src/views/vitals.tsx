@@ -34,7 +34,7 @@ const MOST_PAGES = 1_000;
 
 const GROUPS: { id: QueryType; label: string; display?: (name: string) => string }[] = [
   { id: "web_vitals_by_page", label: texts.breakdowns.pages },
-  { id: "web_vitals_by_device", label: texts.breakdowns.deviceTypes },
+  { id: "web_vitals_by_device", label: texts.breakdowns.deviceTypes, display: (name) => shownValue("device_type", name) },
   { id: "web_vitals_by_browser", label: texts.breakdowns.browsers },
   { id: "web_vitals_by_os", label: texts.breakdowns.systems },
   { id: "web_vitals_by_country", label: texts.breakdowns.countries, display: countryName },
