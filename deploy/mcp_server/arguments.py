@@ -15,7 +15,10 @@ FilterList = list[str | dict[str, Any]]
 Filters = Annotated[FilterList, Meta(description=FILTER_HELP)]
 Compare = Annotated[
     str | None,
-    Meta(description="previous_period or previous_year: adds previous_… and change_… columns."),
+    Meta(
+        description="previous_period, same_weekdays or previous_year: adds previous_… and change_… "
+        "columns."
+    ),
 ]
 Order = Annotated[list[str], Meta(description=ORDER_HELP)]
 

@@ -1,4 +1,4 @@
-"""The time range to compare with: previous period, previous year, or given dates."""
+"""The time range to compare with: previous period, same weekdays, previous year, or given dates."""
 
 from datetime import date, datetime, timedelta
 
@@ -11,7 +11,8 @@ from query.request.time_parameters import parse_time_range
 from query.request.time_range import FIRST_DAY, TimeRange, time_range
 from schemas.errors import Malformed
 
-PERIODS = ("previous_period", "previous_year")
+SAME_WEEKDAYS = "same_weekdays"
+PERIODS = ("previous_period", "previous_year", SAME_WEEKDAYS)
 
 
 class ComparisonDates(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
@@ -51,6 +52,9 @@ def comparison_range(
         raise Malformed(
             unknown_name_message("comparison", to, PERIODS, where, words=COMPARISON_WORDS)
         )
+    if to == SAME_WEEKDAYS:
+        until_now = options.until_now or (preset is not None and PRESETS[preset].running)
+        return _weeks_before(requested, now_ms if until_now else requested.end_ms)
     if preset is not None:
         return _before_preset(PRESETS[preset], to, requested, now_ms)
     before, same_time = (
@@ -68,6 +72,20 @@ def _before_preset(preset: Preset, to: str, requested: TimeRange, now_ms: int) -
     previous = preset.previous_period if to == PERIODS[0] else preset.previous_year
     start, end = (time_zones.to_unix_ms(at, requested.zone) for at in previous(now))
     return TimeRange(start, end, requested.zone)
+
+
+def _weeks_before(requested: TimeRange, until_ms: int) -> TimeRange:
+    """The same local times as few whole weeks before as keep both apart, up to an instant."""
+    start, end = (
+        time_zones.to_local(ms, requested.zone) for ms in (requested.start_ms, requested.end_ms)
+    )
+    weeks = -(-(end - start) // timedelta(days=7))
+    until = max(start, min(end, time_zones.to_local(until_ms, requested.zone)))
+    first, last = (
+        time_zones.to_unix_ms(at - timedelta(days=7 * weeks), requested.zone)
+        for at in (start, until)
+    )
+    return _checked_range(TimeRange(first, last, requested.zone))
 
 
 def _previous_period(requested: TimeRange, max_days: int) -> TimeRange:
