@@ -20,6 +20,8 @@ PAUSE = 0.1
 RANGE = f"{DAY}..{DAY}"
 """The day of the tests' events as a time range of the page."""
 
+KEY_CODES = {"Enter": 13, "ArrowDown": 40, "ArrowRight": 39, "Escape": 27}
+
 CARD = """(title) => [...document.querySelectorAll("main .card")].find(
   (card) => card.getAttribute("aria-label") === title)"""
 TABLE = f"""(title) => {{
@@ -116,6 +118,14 @@ class Dashboard(Struct):
         """Click the visible button or link with this text or name."""
         found = f"({BUTTON})({json.dumps(text)}, {json.dumps(scope)})"
         self.until(f"(found => found && (found.click(), true))({found})")
+
+    def press_keys(self, *keys: str) -> None:
+        """Press keys one after the other, as a keyboard does."""
+        for key in keys:
+            event = {"key": key, "code": key, "windowsVirtualKeyCode": KEY_CODES[key]}
+            down = {"text": "\r", "type": "keyDown"} if key == "Enter" else {"type": "rawKeyDown"}
+            self.tab.tell("Input.dispatchKeyEvent", **event, **down)
+            self.tab.tell("Input.dispatchKeyEvent", **event, type="keyUp")
 
     def rows(self, title: str) -> list[list[str]]:
         """The cells of the table in a card, as soon as it is loaded."""

@@ -1,9 +1,10 @@
-"""The menu of the time range and the arrows beside it; what the chart says under the pointer."""
+"""The menu of the time range with its calendar, and the arrows; the hint at the pointer."""
 
 from typing import Any
 
 import pytest
 
+from tests.flow.tenant import DAY
 from tests.web.dashboard import Dashboard
 
 NEXT = "document.querySelector('[aria-label=\"Later time range\"]')"
@@ -22,7 +23,106 @@ MOST_AWAY = 40
 def test_the_menu_begins_at_the_chosen_time_range(page: Dashboard) -> None:
     page.open("overview", period="last_30d")
     page.tab.js("document.querySelector('.period [popovertarget]').click()")
-    page.until("document.activeElement?.innerText === 'Last 30 days'")
+    page.until("document.activeElement?.innerText.startsWith('Last 30 days')")
+
+
+IN_AUCKLAND = "2026-03-31T12:30:00Z"
+"""It is Wednesday, 1 April, 01:30 there, 13 hours before UTC."""
+AT = f"""Date.now = () => Date.parse("{IN_AUCKLAND}");
+window.bodies = [];
+window.fetch = ((fetch) => (url, options) => {{
+  if (options?.body) window.bodies.push(JSON.parse(options.body));
+  return fetch(url, options);
+}})(window.fetch);"""
+TYPED_DATES = "[...document.querySelectorAll('.typed-dates input')].map((each) => each.value)"
+RANGE_OF_QUERY = """window.bodies.filter((each) => each.parameters)
+  .map((body) => ["preset", "startDate", "endDate"].map((name) => body[name] ?? null))[0]"""
+
+
+def open_menu(page: Dashboard) -> None:
+    """Open the menu of the time range, with its calendar."""
+    page.tab.js("document.querySelector('.period [popovertarget]').click()")
+    page.until("document.querySelector('.period-menu calendar-range')")
+
+
+@pytest.mark.parametrize(
+    ("preset", "first", "last", "asked"),
+    [
+        ("today", "04/01/2026", "04/01/2026", ["today", None, None]),
+        ("yesterday", "03/31/2026", "03/31/2026", ["yesterday", None, None]),
+        # The running hour and the 23 before it, as instants.
+        ("last_24h", "03/31/2026", "04/01/2026", [None, "2026-03-30T13:00Z", "2026-03-31T12:59Z"]),
+        ("last_7d", "03/26/2026", "04/01/2026", ["last_7d", None, None]),
+        ("last_28d", "03/05/2026", "04/01/2026", [None, "2026-03-05", "2026-04-01"]),
+        ("last_30d", "03/03/2026", "04/01/2026", ["last_30d", None, None]),
+        ("last_90d", "01/02/2026", "04/01/2026", ["last_90d", None, None]),
+        ("last_12m", "04/02/2025", "04/01/2026", [None, "2025-04-02", "2026-04-01"]),
+        ("this_week", "03/30/2026", "04/01/2026", ["this_week", None, None]),
+        ("last_week", "03/23/2026", "03/29/2026", ["last_week", None, None]),
+        ("this_month", "04/01/2026", "04/01/2026", ["this_month", None, None]),
+        ("last_month", "03/01/2026", "03/31/2026", ["last_month", None, None]),
+        ("this_quarter", "04/01/2026", "04/01/2026", ["this_quarter", None, None]),
+        ("last_quarter", "01/01/2026", "03/31/2026", ["last_quarter", None, None]),
+        ("this_year", "01/01/2026", "04/01/2026", ["this_year", None, None]),
+        ("last_year", "01/01/2025", "12/31/2025", ["last_year", None, None]),
+    ],
+)
+def test_a_preset_has_the_days_of_the_time_zone(
+    page: Dashboard, preset: str, first: str, last: str, asked: list[str | None]
+) -> None:
+    page.tab.before_each(AT)
+    page.open("overview", period=preset, tz="Pacific/Auckland")
+    open_menu(page)
+
+    assert page.tab.js(TYPED_DATES) == [first, last]
+    assert page.tab.js(RANGE_OF_QUERY) == asked
+
+
+def test_all_time_begins_with_the_first_event(page: Dashboard) -> None:
+    page.open("overview", period="all")
+    open_menu(page)
+
+    assert page.tab.js(TYPED_DATES)[0] == f"{DAY:%m/%d/%Y}"
+    assert page.text(".total-value") == "1"
+    assert not page.tab.js("!!document.querySelector('[aria-label^=Comparison]')")
+
+
+def test_a_letter_chooses_a_time_range_also_in_the_menu(page: Dashboard) -> None:
+    page.open("overview")
+    open_menu(page)
+    page.tab.tell("Input.dispatchKeyEvent", type="keyDown", key="f", text="f")
+    page.until("location.search.includes('period=last_28d')")
+    page.until("!document.querySelector('.popover:popover-open')")
+    page.tab.js("document.activeElement.blur()")
+    page.tab.tell("Input.dispatchKeyEvent", type="keyDown", key="q", text="q")
+    page.until("location.search.includes('period=this_quarter')")
+
+
+def test_a_range_is_chosen_in_the_calendar_by_keyboard(page: Dashboard) -> None:
+    page.open("overview", period="2026-03-05..2026-03-06")
+    open_menu(page)
+    day = """[...document.querySelectorAll(".period-menu calendar-month")]
+      .map((month) => month.shadowRoot?.querySelector("button[tabindex='0']")).find(Boolean)"""
+    page.until(f"({day})?.ariaLabel === 'March 6'")
+    page.tab.js(f"({day}).focus()")
+
+    page.press_keys("Enter", "ArrowDown", "ArrowRight", "Enter")
+
+    page.until("location.search.includes('period=2026-03-06..2026-03-14')")
+
+
+@pytest.mark.parametrize(("typed", "day"), [("2026-03-09", "09"), ("3/7/26", "07")])
+def test_days_may_be_typed(page: Dashboard, typed: str, day: str) -> None:
+    page.open("overview", period="2026-03-05..2026-03-06")
+    open_menu(page)
+    page.type_into(".typed-dates label:nth-child(2) input", "3/66/2026")
+    last = "document.querySelectorAll('.typed-dates input')[1]"
+    page.until(f"{last}.validationMessage === 'Give a day, such as 12/31/2026'")
+
+    page.type_into(".typed-dates label:nth-child(2) input", typed)
+    page.press("Show", ".period-menu")
+
+    page.until(f"location.search.includes('period=2026-03-05..2026-03-{day}')")
 
 
 @pytest.mark.parametrize(

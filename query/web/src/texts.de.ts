@@ -67,14 +67,16 @@ export const texts: Texts = {
     from: "Erster Tag",
     to: "Letzter Tag",
     apply: "Anzeigen",
+    versus: "ggü.",
     presets: {
-      today: "Heute", yesterday: "Gestern", last_7d: "Letzte 7 Tage", last_30d: "Letzte 30 Tage",
-      last_90d: "Letzte 90 Tage", this_week: "Diese Woche", last_week: "Letzte Woche", this_month: "Dieser Monat", last_month: "Letzter Monat",
-      this_year: "Dieses Jahr", last_year: "Letztes Jahr",
+      today: "Heute", yesterday: "Gestern", last_24h: "Letzte 24 Stunden", last_7d: "Letzte 7 Tage", last_28d: "Letzte 28 Tage", last_30d: "Letzte 30 Tage",
+      last_90d: "Letzte 90 Tage", last_12m: "Letzte 12 Monate", this_week: "Diese Woche", last_week: "Letzte Woche", this_month: "Dieser Monat",
+      last_month: "Letzter Monat", this_quarter: "Dieses Quartal", last_quarter: "Letztes Quartal", this_year: "Dieses Jahr", last_year: "Letztes Jahr",
+      all: "Gesamter Zeitraum",
     },
     compare: "Vergleich",
     comparisons: {
-      previous_period: "Vorheriger Zeitraum", previous_year: "Ein Jahr zuvor", none: "Kein Vergleich",
+      previous_period: "Vorheriger Zeitraum", same_weekdays: "Gleiche Wochentage zuvor", previous_year: "Ein Jahr zuvor", none: "Kein Vergleich",
     },
     printed: (days: string, zone: string, compared: string) => `${days} (${zone}). Vergleich: ${compared}.`,
     timezone: "Zeitzone",
@@ -84,6 +86,12 @@ export const texts: Texts = {
     options: "Optionen", optionsIn: (zone: string) => `Optionen (${zone})`,
     granularity: "Intervall",
     granularities: { minute: "Minuten", hourly: "Stunden", daily: "Tage", weekly: "Wochen", monthly: "Monate" },
+  },
+  calendar: {
+    open: "Tag im Kalender wählen",
+    previous: "Frühere Monate",
+    next: "Spätere Monate",
+    invalid: (example: string) => `Bitte einen Tag angeben, etwa ${example}`,
   },
   filters: {
     label: "Filter",
@@ -425,7 +433,7 @@ export const texts: Texts = {
   dialog: { close: "Schließen", type: (text: string) => `Zur Bestätigung ${isolate(text)} eingeben` },
   keyboard: {
     search: "Suchen oder filtern", help: "Diese Hilfe zeigen", earlier: "Früherer Zeitraum", later: "Späterer Zeitraum", refresh: "Jetzt aktualisieren",
-    today: "Heute", week: "Letzte 7 Tage", month: "Letzte 30 Tage", opens: (view: string, key: string) => `${view} (${key})`, close: "Offenes schließen",
+    opens: (view: string, key: string) => `${view} (${key})`, close: "Offenes schließen",
   },
   steps: {
     kind: "Art des Schritts", unseen: "In diesem Zeitraum nicht gesehen.",

@@ -69,14 +69,16 @@ export const texts = {
     from: "First day",
     to: "Last day",
     apply: "Show",
+    versus: "vs.",
     presets: {
-      today: "Today", yesterday: "Yesterday", last_7d: "Last 7 days", last_30d: "Last 30 days",
-      last_90d: "Last 90 days", this_week: "This week", last_week: "Last week", this_month: "This month", last_month: "Last month",
-      this_year: "This year", last_year: "Last year",
+      today: "Today", yesterday: "Yesterday", last_24h: "Last 24 hours", last_7d: "Last 7 days", last_28d: "Last 28 days", last_30d: "Last 30 days",
+      last_90d: "Last 90 days", last_12m: "Last 12 months", this_week: "This week", last_week: "Last week", this_month: "This month",
+      last_month: "Last month", this_quarter: "This quarter", last_quarter: "Last quarter", this_year: "This year", last_year: "Last year",
+      all: "All time",
     } as Record<string, string>,
     compare: "Comparison",
     comparisons: {
-      previous_period: "Previous period", previous_year: "Same dates a year earlier", none: "No comparison",
+      previous_period: "Previous period", same_weekdays: "Same weekdays before", previous_year: "Same dates a year earlier", none: "No comparison",
     } as Record<string, string>,
     printed: (days: string, zone: string, compared: string) => `${days} (${zone}). Comparison: ${compared}.`,
     timezone: "Time zone",
@@ -88,6 +90,12 @@ export const texts = {
     granularities: {
       minute: "Minutes", hourly: "Hours", daily: "Days", weekly: "Weeks", monthly: "Months",
     } as Record<string, string>,
+  },
+  calendar: {
+    open: "Choose a day in a calendar",
+    previous: "Earlier months",
+    next: "Later months",
+    invalid: (example: string) => `Give a day, such as ${example}`,
   },
   filters: {
     label: "Filters",
@@ -428,7 +436,7 @@ export const texts = {
   dialog: { close: "Close", type: (text: string) => `Type ${isolate(text)} to confirm` },
   keyboard: {
     search: "Search or filter", help: "Show this help", earlier: "Earlier time range", later: "Later time range", refresh: "Ask again now",
-    today: "Today", week: "Last 7 days", month: "Last 30 days", opens: (view: string, key: string) => `${view} (${key})`, close: "Close what is open",
+    opens: (view: string, key: string) => `${view} (${key})`, close: "Close what is open",
   },
   steps: {
     kind: "kind of step", unseen: "Not seen in this time range.",

@@ -1,7 +1,7 @@
 // Standard queries: all that are asked while one view is drawn go in one request, and each is answered
 // as soon as its line of the response arrives.
-import { address } from "../state/address";
-import { goesOn, periodMembers } from "../state/period";
+import { address, comparison } from "../state/address";
+import { goesOn, isNamed, periodMembers } from "../state/period";
 import type { QueryType, Row, Schemas } from "../types";
 import { noteFreshness } from "./freshness";
 import { RequestError, send } from "./request";
@@ -83,7 +83,7 @@ function commonMembers(ask: Ask<QueryType>): Record<string, unknown> {
   if (ask.fixed) return { preset: ask.fixed === true ? "today" : ask.fixed, timezone: timezone.value };
   const { period, filters, bots } = address.value;
   return {
-    ...periodMembers(period),
+    ...periodMembers(period, timezone.value),
     timezone: timezone.value,
     ...(ask.link ? {} : filters.length ? { filters } : {}),
     ...(bots && !isShared() ? { include_bots: true } : {}),
@@ -101,14 +101,14 @@ function parameterOf(ask: Ask<QueryType>): Record<string, unknown> {
 }
 
 /** Whether the answer to a query has changes. */
-export const isCompared = (ask: Ask<QueryType>): boolean => Boolean(ask.compared) && address.value.compare !== "none";
+export const isCompared = (ask: Ask<QueryType>): boolean => Boolean(ask.compared) && comparison.value !== "none";
 
 /** Days that are not over are compared with the same part; a preset is so by itself. */
 export function comparedWith(compare: string): unknown {
   const [startDate, endDate] = compare.split("..");
   if (endDate) return { to: { startDate, endDate } };
   const { period } = address.value;
-  return typeof period !== "string" && goesOn(period, timezone.value) ? { to: compare, untilNow: true } : compare;
+  return !isNamed(period) && goesOn(period, timezone.value) ? { to: compare, untilNow: true } : compare;
 }
 
 function flush(): void {

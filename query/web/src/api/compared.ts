@@ -1,5 +1,5 @@
 // What the time range that the page compares with holds: without data a change says nothing, in any view.
-import { address } from "../state/address";
+import { address, comparison } from "../state/address";
 import { defaultGranularity } from "../state/period";
 import type { Answer } from "./ask";
 import { timezone } from "./session";
@@ -35,7 +35,7 @@ export function comparedFrom(series: Answer<"events_by_date"> | null, granularit
 /** The same for a view that has no such series; a failure hides no change. */
 export function useComparedData(): ComparedData | null {
   const granularity = defaultGranularity(address.value.period, timezone.value);
-  const compares = address.value.compare !== "none";
+  const compares = comparison.value !== "none";
   const { value, error } = useAnswer(compares ? { name: "events_by_date", options: { granularity }, compared: true } : null);
   return error ? "enough" : comparedData(value, granularity);
 }

@@ -42,7 +42,7 @@ export function metricsRequest({ compared: isCompared = false, ...ask }: Metrics
   const all = [...filters, ...(ask.filters ?? [])];
   const body = {
     ...ask,
-    ...periodMembers(period),
+    ...periodMembers(period, timezone.value),
     timezone: timezone.value,
     ...(all.length ? { filters: all } : {}),
     ...(compared && compare !== "none" ? { compare: comparedWith(compare) } : {}),

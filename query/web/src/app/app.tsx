@@ -1,6 +1,7 @@
 // The page: sign-in, a shared dashboard, or the views of a website.
 import type { ComponentType } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
+import { useKnownDays } from "../api/first_day";
 import { RequestError } from "../api/request";
 import { ALL, isShared, loadSession, may, me, website } from "../api/session";
 import { refresh } from "../api/use";
@@ -94,6 +95,7 @@ function ViewFrame({ view }: { view: View }) {
     );
   }, [view.id]);
   useEffect(() => (error ? reloadWhenReachable() : undefined), [error]);
+  const daysKnown = useKnownDays();
   const { unread, filters, item } = address.value;
   const allowed = may("read:data") && (!view.scope || may(view.scope));
   const Shown = Loaded?.id === view.id ? Loaded.view : null;
@@ -109,7 +111,7 @@ function ViewFrame({ view }: { view: View }) {
       {unread.length > 0 && <p class="notice unread" role="status">{t.unread(unread.join(", "))}</p>}
       {!allowed ? <Empty text={texts.states.forbiddenScope(may("read:data") ? view.scope! : "read:data")} />
         : error ? <Failed error={error} retry={() => location.reload()} />
-          : Shown ? <Shown /> : <Skeleton lines={8} />}
+          : Shown && daysKnown ? <Shown /> : <Skeleton lines={8} />}
     </>
   );
 }

@@ -2,8 +2,9 @@
 import { signal } from "@preact/signals";
 import { refresh } from "../api/use";
 import { Dialog } from "../components/dialog";
-import { shift } from "../components/period_bar";
+import { choosePeriod, shift } from "../components/period_bar";
 import { go } from "../state/address";
+import { PRESET_KEYS, PRESETS } from "../state/period";
 import { texts } from "../texts";
 import { keyOf, shownViews, viewOfKey } from "./navigation";
 
@@ -29,9 +30,8 @@ const SHORTCUTS: Shortcut[] = [
   { keys: "ArrowLeft", text: t.earlier, run: () => shift(-1) },
   { keys: "ArrowRight", text: t.later, run: () => shift(1) },
   { keys: "r", text: t.refresh, run: refresh },
-  { keys: "d", text: t.today, run: () => go({ period: "today", granularity: null }) },
-  { keys: "w", text: t.week, run: () => go({ period: "last_7d", granularity: null }) },
-  { keys: "m", text: t.month, run: () => go({ period: "last_30d", granularity: null }) },
+  ...PRESETS.filter((each) => PRESET_KEYS[each])
+    .map((each) => ({ keys: PRESET_KEYS[each]!, text: texts.period.presets[each]!, run: () => choosePeriod(each) })),
 ];
 const SIGNS: Record<string, string> = { ArrowLeft: "←", ArrowRight: "→" };
 const TYPED = "input, select, textarea, dialog, [popover]:popover-open, .table-frame, pre";

@@ -1,7 +1,7 @@
 // The change of a number since the compared time range.
 import type { ComparedRow } from "../api/ask";
 import type { ComparedData } from "../api/compared";
-import { address } from "../state/address";
+import { comparison } from "../state/address";
 import { type FileColumn, PREVIOUS } from "../state/csv";
 import { formatNumber, formatPercent } from "../state/format";
 import { texts } from "../texts";
@@ -76,7 +76,7 @@ export function changeColumn<One>([field, label]: Field, compared: ComparedRow[]
 
 /** The same for a file: the number before, and the change; none where a change would say nothing. */
 export const changeFile = ([field, label]: Field, before: ComparedData | null): FileColumn[] =>
-  address.value.compare === "none" || before !== "enough" ? [] : [
+  comparison.value === "none" || before !== "enough" ? [] : [
     { field: `${PREVIOUS}${field}`, label: texts.download.before(label) },
     { field: `change_percent_${field}`, label: texts.download.percent(texts.download.change(label)) },
   ];

@@ -46,7 +46,7 @@ export function CustomQuestion({ title, exploration, shape: chosen, actions }: {
   const limit = shape === "line" && hasLines(exploration) ? MOST_ROWS : exploration.limit;
   const body = {
     query: { ...query, filters: [...filters, ...(query.filters ?? [])] },
-    limit, timezone: timezone.value, ...periodMembers(period), ...(bots ? { include_bots: true } : {}),
+    limit, timezone: timezone.value, ...periodMembers(period, timezone.value), ...(bots ? { include_bots: true } : {}),
   };
   const key = exploration.selects.length ? JSON.stringify([subjectQuery.value, body]) : null;
   const loaded = useLoaded(key, (signal) =>

@@ -115,7 +115,7 @@ function Inputs({ condition, change, fields, known, leave }: {
 function useRange(members: Record<string, unknown> | null): Record<string, unknown>[] | null {
   const { period, bots } = address.value;
   const body = {
-    metrics: ["visitors"], timezone: timezone.value, ...periodMembers(period), ...members,
+    metrics: ["visitors"], timezone: timezone.value, ...periodMembers(period, timezone.value), ...members,
     ...(bots ? { include_bots: true } : {}),
   };
   const { value, loading } = useLoaded(members && JSON.stringify([subjectQuery.value, body]), (signal) =>

@@ -6,6 +6,7 @@ import { endOfDay, lastDayOf, today } from "../state/period";
 import { texts } from "../texts";
 import type { Schemas } from "../types";
 import { ConfirmDialog } from "./confirm_dialog";
+import { DateField } from "./date_field";
 import { Dialog } from "./dialog";
 import { FormFooter } from "./form_footer";
 import { formMessage } from "./form_message";
@@ -74,12 +75,12 @@ export function LinkDialog({ link, close, done }: {
       <form class="form" onSubmit={(event) => void save(event)}>
         {FIELDS.map(([field, label, required]) => (
           <label key={field}>{label}
-            <input name={field} required={required} type={(DATES.includes(field) ? "date" : "text") as "text"}
-              min={DATES.includes(field) && !link ? today(timezone.value) : undefined}
-              value={DATES.includes(field) ? lastDayOf(values[field], timezone.value) : values[field]}
-              placeholder={field === "targetUrl" ? "https://shop.example/summer" : undefined}
-              onInput={(e) => set(field, e.currentTarget.value.trimStart())}
-              onChange={field === "targetUrl" ? (e) => setTarget(e.currentTarget.value.trim()) : undefined} />
+            {DATES.includes(field)
+              ? <DateField name={field} min={link ? undefined : today(timezone.value)} value={lastDayOf(values[field], timezone.value)} change={(day) => set(field, day)} />
+              : <input name={field} required={required} value={values[field]}
+                placeholder={field === "targetUrl" ? "https://shop.example/summer" : undefined}
+                onInput={(e) => set(field, e.currentTarget.value.trimStart())}
+                onChange={field === "targetUrl" ? (e) => setTarget(e.currentTarget.value.trim()) : undefined} />}
           </label>
         ))}
         <fieldset class="campaign">

@@ -1,55 +1,73 @@
 // Time range, comparison, interval, time zone and bots.
 import { useState } from "preact/hooks";
 import { isShared, timezone, website } from "../api/session";
-import { address, COMPARISONS, type Comparison, go } from "../state/address";
+import { address, COMPARISONS, comparison, type Comparison, go } from "../state/address";
 import { formatDays } from "../state/format";
-import { countDays, daysOf, formatPeriod, type Period, presetOf, PRESETS, shiftPeriod } from "../state/period";
+import {
+  addDays, countDays, type Days, daysOf, FIRST_DAY, formatPeriod, parseDays, type Period, type Preset, PRESET_KEYS, presetOf, PRESETS, shiftPeriod,
+  today,
+} from "../state/period";
 import { currentName, localZone, zoneNames } from "../state/time_zones";
 import { texts } from "../texts";
+import { DateField, LazyCalendar } from "./date_field";
+import { Icon } from "./icon";
 import { MenuItem, Popover } from "./popover";
 
 const t = texts.period;
+/** Two columns of the menu: time ranges that end today or yesterday, and those of the calendar. */
+const COLUMNS: Preset[][] = [
+  PRESETS.slice(0, PRESETS.indexOf("this_week")),
+  PRESETS.slice(PRESETS.indexOf("this_week")),
+];
+/** The API begins after the first day of 1970. */
+const MIN_DAY = addDays(FIRST_DAY, 1);
+/** Where two months fit beside each other. */
+const WIDE = "(min-width: 720px)";
 
 const periodName = (period: Period): string =>
   typeof period === "string" ? t.presets[period]! : formatDays(period);
+const comparisonName = (compare: Comparison): string => t.comparisons[compare] ?? formatDays(parseDays(compare)!);
 
 const shifted = (direction: 1 | -1): Period => shiftPeriod(address.value.period, direction, timezone.value);
 export const shift = (direction: 1 | -1): void => go({ period: shifted(direction) });
+export const choosePeriod = (period: Period): void => go({ period, granularity: null });
 
 /** Whether there is no period on this side: it would begin in the future, or before 1970. */
 const isLast = (direction: 1 | -1): boolean => formatPeriod(shifted(direction)) === formatPeriod(address.value.period);
 
 /** `compares`: whether the view compares its numbers. */
 export function PeriodBar({ compares }: { compares: boolean }) {
-  const { period, compare } = address.value;
-  const comparison = t.comparisons[compare] ?? formatDays(parseDays(compare));
+  const { period } = address.value;
+  const compared = compares && period !== "all";
   const days = formatDays(daysOf(period, timezone.value));
   return (
     <>
-      <p class="print-only">{t.printed(days, timezone.value, compares ? comparison : t.comparisons.none!)}</p>
+      <p class="print-only">{t.printed(days, timezone.value, compares ? comparisonName(comparison.value) : t.comparisons.none!)}</p>
       <div class="period" role="group" aria-label={t.label}>
-        <button type="button" class="icon" aria-label={t.previous} title={`${t.previous} (←)`} disabled={isLast(-1)} onClick={() => shift(-1)}>‹</button>
+        <button type="button" class="icon" aria-label={t.previous} title={`${t.previous} (←)`} disabled={isLast(-1)} onClick={() => shift(-1)}><Icon name="chevron-left" /></button>
         <Popover label={<>{periodName(period)}{typeof period === "string" && <small class="wide-only">{days}</small>}</>}
-          name={`${t.label}: ${periodName(period)}${typeof period === "string" ? `, ${days}` : ""}`} className="button strong">
+          name={`${t.label}: ${periodName(period)}${typeof period === "string" ? `, ${days}` : ""}`} className="button strong"
+          panel="menu period-menu" onKey={chooseByKey}>
           {(close) => <PeriodMenu close={close} />}
         </Popover>
-        <button type="button" class="icon" aria-label={t.next} title={isLast(1) ? t.noneLater : `${t.next} (→)`} disabled={isLast(1)} onClick={() => shift(1)}>›</button>
-        {compares && (
-          <Popover label={comparison} name={`${t.compare}: ${t.comparisons[compare] ?? compare}`}
-            className="button wide-only">
+        <button type="button" class="icon" aria-label={t.next} title={isLast(1) ? t.noneLater : `${t.next} (→)`} disabled={isLast(1)} onClick={() => shift(1)}><Icon name="chevron-right" /></button>
+        {compared && (
+          <Popover label={<><small>{t.versus}</small>{comparisonName(comparison.value)}</>} name={`${t.compare}: ${comparisonName(comparison.value)}`}
+            className="quiet-button wide-only">
             {(close) => <CompareMenu close={close} />}
           </Popover>
         )}
-        <Popover label={timezone.value === website.value?.timezone ? t.options : t.optionsIn(timezone.value)} panel="note form"
-          className="button wide-only options">
+        <Popover label={timezone.value === website.value?.timezone ? <Icon name="sliders-horizontal" /> : timezone.value}
+          name={timezone.value === website.value?.timezone ? t.options : t.optionsIn(timezone.value)} panel="note form"
+          className="quiet-button wide-only options">
           {() => <Options />}
         </Popover>
-        <Popover label="⋯" name={compares ? t.more : t.options} className="icon phone-only">
+        <Popover label={<Icon name="ellipsis" />} name={compared ? t.more : t.options} className="icon phone-only">
           {(close) => (
             <>
-              {compares && <strong class="menu-title">{t.compare}</strong>}
-              {compares && <CompareMenu close={close} />}
-              <div class="dates"><strong>{t.options}</strong><Options /></div>
+              {compared && <strong class="menu-title">{t.compare}</strong>}
+              {compared && <CompareMenu close={close} />}
+              <div class="phone-options"><strong>{t.options}</strong><Options /></div>
             </>
           )}
         </Popover>
@@ -58,56 +76,75 @@ export function PeriodBar({ compares }: { compares: boolean }) {
   );
 }
 
-const parseDays = (text: string) => {
-  const [start = "", end = ""] = text.split("..");
-  return { start, end };
-};
+function chooseByKey(event: KeyboardEvent, close: () => void): void {
+  const preset = PRESETS.find((each) => PRESET_KEYS[each] === event.key);
+  if (!preset || event.ctrlKey || event.metaKey || event.altKey) return;
+  event.preventDefault();
+  close();
+  choosePeriod(preset);
+}
 
 function PeriodMenu({ close }: { close: () => void }) {
   const { period } = address.value;
   const choose = (chosen: Period) => {
     close();
-    go({ period: chosen, granularity: null });
+    choosePeriod(chosen);
   };
   return (
     <>
-      {PRESETS.map((each) => (
-        <MenuItem key={each} chosen={period === each} onClick={() => choose(each)}>{t.presets[each]}</MenuItem>
-      ))}
-      <DatesForm start={daysOf(period, timezone.value)} choose={(days) => choose(presetOf(days, timezone.value))} />
+      <div class="presets">
+        {COLUMNS.map((presets) => (
+          <div key={presets[0]}>
+            {presets.map((each) => (
+              <MenuItem key={each} chosen={period === each} keys={PRESET_KEYS[each]} onClick={() => choose(each)}>{t.presets[each]}</MenuItem>
+            ))}
+          </div>
+        ))}
+      </div>
+      <DatesForm days={daysOf(period, timezone.value)} max={today(timezone.value)} choose={(days) => choose(presetOf(days, timezone.value))} />
     </>
   );
 }
 
-function DatesForm({ start, choose }: { start: { start: string; end: string }; choose: (days: { start: string; end: string }) => void }) {
-  const [days, setDays] = useState(start);
+/** Two days, in a calendar or typed. */
+function DatesForm({ days, max, choose }: { days: Days; max: string; choose: (days: Days) => void }) {
+  const [typed, setTyped] = useState(days);
   const submit = (event: Event) => {
     event.preventDefault();
-    choose(days.start <= days.end ? days : { start: days.end, end: days.start });
+    choose(typed.start <= typed.end ? typed : { start: typed.end, end: typed.start });
+  };
+  const chooseRange = (value: string) => {
+    const [start = "", end = ""] = value.split("/");
+    choose({ start, end });
   };
   return (
     <form class="dates" onSubmit={submit}>
-      <strong>{t.custom}</strong>
-      <label>{t.from}<input type="date" required value={days.start} onInput={(e) => setDays({ ...days, start: e.currentTarget.value })} /></label>
-      <label>{t.to}<input type="date" required value={days.end} onInput={(e) => setDays({ ...days, end: e.currentTarget.value })} /></label>
-      <button type="submit" class="button primary">{t.apply}</button>
+      <LazyCalendar range value={`${days.start}/${days.end}`} min={MIN_DAY} max={max} today={today(timezone.value)}
+        months={matchMedia(WIDE).matches ? 2 : 1} label={t.custom} choose={chooseRange} />
+      <div class="typed-dates">
+        <label>{t.from}<DateField required value={typed.start} min={MIN_DAY} max={max} change={(start) => setTyped({ ...typed, start })} calendar={false} /></label>
+        <label>{t.to}<DateField required value={typed.end} min={MIN_DAY} max={max} change={(end) => setTyped({ ...typed, end })} calendar={false} /></label>
+        <button type="submit" class="button primary">{t.apply}</button>
+      </div>
     </form>
   );
 }
 
 function CompareMenu({ close }: { close: () => void }) {
   const { period, compare } = address.value;
+  const [custom, setCustom] = useState(parseDays(compare) !== null);
   const choose = (chosen: Comparison) => {
     close();
     go({ compare: chosen });
   };
-  const before = shiftPeriod(period, -1, timezone.value);
+  const before = parseDays(compare) ?? daysOf(shiftPeriod(period, -1, timezone.value), timezone.value);
   return (
     <>
       {COMPARISONS.map((each) => (
         <MenuItem key={each} chosen={compare === each} onClick={() => choose(each)}>{t.comparisons[each]}</MenuItem>
       ))}
-      <DatesForm start={daysOf(before, timezone.value)} choose={(days) => choose(formatPeriod(days) as Comparison)} />
+      {!custom && <MenuItem onClick={() => setCustom(true)}>{t.custom} …</MenuItem>}
+      {custom && <DatesForm days={before} max={today(timezone.value)} choose={(days) => choose(formatPeriod(days) as Comparison)} />}
     </>
   );
 }

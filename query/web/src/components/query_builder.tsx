@@ -218,7 +218,7 @@ function useColumnValues(table: string, field: string | null): string[] {
   const { period, bots } = address.value;
   const body = {
     query: { table, selects: [{ field: "*", aggregate: "count", alias: COUNT }], groupBy: [field] },
-    limit: SUGGESTIONS, timezone: timezone.value, ...periodMembers(period), ...(bots ? { include_bots: true } : {}),
+    limit: SUGGESTIONS, timezone: timezone.value, ...periodMembers(period, timezone.value), ...(bots ? { include_bots: true } : {}),
   };
   const { value, loading } = useLoaded(field && JSON.stringify([subjectQuery.value, body]), (signal) =>
     fetchJson<Schemas["CustomResponse"]>("/v1/query/custom", { query: subjectQuery.value, body, signal }));

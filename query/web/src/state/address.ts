@@ -9,7 +9,7 @@ import { parseQuestion } from "./question";
 import { decoded, parseSteps } from "./steps";
 import { parseTimeZone } from "./time_zones";
 
-export const COMPARISONS = ["previous_period", "previous_year", "none"] as const;
+export const COMPARISONS = ["previous_period", "same_weekdays", "previous_year", "none"] as const;
 export type Comparison = (typeof COMPARISONS)[number] | `${string}..${string}`;
 
 export interface Address {
@@ -39,7 +39,7 @@ const parseComparison = (text: string): Comparison | null =>
 const parseGranularity = (text: string): Granularity | null => GRANULARITIES.find((each) => each === text) ?? null;
 
 /** What the parameters of views may be; one that is anything else is left out, and the view shows its default. */
-type Check= (text: string) => boolean;
+type Check = (text: string) => boolean;
 
 const isPage: Check = (text) => /^[1-9]\d{0,8}$/.test(text);
 const isNumber: Check = (text) => /^\d{1,15}$/.test(text);
@@ -118,6 +118,9 @@ export const address = computed<Address>(() => {
   const [path = "/", ...search] = here.value.split("?");
   return parseAddress(path, search.join("?"));
 });
+
+/** What the page compares with: before all time there is nothing. */
+export const comparison = computed<Comparison>(() => (address.value.period === "all" ? "none" : address.value.compare));
 
 /** The address after some changes; the parameters of a view are dropped when the view changes. */
 export function addressWith(changes: Partial<Address>): string {

@@ -1,9 +1,19 @@
-// The time range of the page: a preset of the API, or days. Dates are texts `YYYY-MM-DD`.
+// The time range of the page: a preset, or days. Dates are texts `YYYY-MM-DD`.
+import { signal } from "@preact/signals";
+
 export const PRESETS = [
-  "today", "yesterday", "last_7d", "last_30d", "last_90d",
-  "this_week", "last_week", "this_month", "last_month", "this_year", "last_year",
+  "today", "yesterday", "last_24h", "last_7d", "last_28d", "last_30d", "last_90d", "last_12m",
+  "this_week", "last_week", "this_month", "last_month", "this_quarter", "last_quarter", "this_year", "last_year", "all",
 ] as const;
 export type Preset = (typeof PRESETS)[number];
+
+/** Those that the API does not know by name: it gets their dates. */
+const OF_PAGE: readonly string[] = ["last_24h", "last_28d", "last_12m", "all"] satisfies Preset[];
+/** Letters that choose a preset. */
+export const PRESET_KEYS: Partial<Record<Preset, string>> = {
+  today: "d", last_24h: "h", last_7d: "w", last_28d: "f", last_30d: "m", last_90d: "n", last_12m: "t",
+  this_quarter: "q", this_year: "y", all: "a",
+};
 
 export interface Days {
   start: string;
@@ -12,14 +22,17 @@ export interface Days {
 export type Period = Preset | Days;
 
 export const DEFAULT_PERIOD: Period = "last_7d";
-/** The period after a preset that is over. */
-const NEXT: Partial<Record<Preset, Preset>> = {
-  yesterday: "today", last_week: "this_week", last_month: "this_month", last_year: "this_year",
-};
+/** Presets of the calendar that follow each other. */
+const FOLLOWING: readonly [Preset, Preset][] = [
+  ["yesterday", "today"], ["last_week", "this_week"], ["last_month", "this_month"], ["last_quarter", "this_quarter"],
+  ["last_year", "this_year"], ["yesterday", "last_24h"],
+];
 const DAY = 86_400_000;
 const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
 const DATE = /^\d{4}-\d{2}-\d{2}$/;
-const [FIRST_DAY, LAST_DAY] = ["1970-01-01", "2999-12-31"];
+export const FIRST_DAY = "1970-01-01";
+const LAST_DAY = "2999-12-31";
 
 /** null when the text is neither a preset nor two days. */
 export const parsePeriod = (text: string): Period | null =>
@@ -27,22 +40,43 @@ export const parsePeriod = (text: string): Period | null =>
 
 /** First and last day as `formatPeriod` writes them; null when they are none. */
 export function parseDays(text: string): Days | null {
-  const [start, end, more] = text.split("..");
+  const [start = "", end = "", more] = text.split("..");
   return more === undefined && isDate(start) && isDate(end) && start <= end ? { start, end } : null;
 }
 
 export const formatPeriod = (period: Period): string =>
   typeof period === "string" ? period : `${period.start}..${period.end}`;
 
-/** What the API takes: a preset, or first and last day. */
-export const periodMembers = (period: Period): Record<string, string> =>
-  typeof period === "string"
-    ? { preset: period }
-    : { startDate: period.start, endDate: period.end };
+/** Whether the API knows a period by name, and compares it with the same part of the one before. */
+export const isNamed = (period: Period): boolean => typeof period === "string" && !OF_PAGE.includes(period);
+
+/** What the API takes: a preset, or first and last day; of the last 24 hours whole ones, the running one included. */
+export function periodMembers(period: Period, timezone: string): Record<string, string> {
+  if (typeof period === "string" && isNamed(period)) return { preset: period };
+  if (period === "last_24h") {
+    const hour = hourBegunAt(Date.now(), timezone);
+    return { startDate: minuteText(hour - 23 * HOUR), endDate: minuteText(hour + HOUR - MINUTE) };
+  }
+  const { start, end } = daysOf(period, timezone);
+  return { startDate: start, endDate: end };
+}
+
+const minuteText = (ms: number): string => `${new Date(ms).toISOString().slice(0, 16)}Z`;
+
+/** The instant at which the running hour of a time zone began: zones differ from UTC by parts of hours as well. */
+function hourBegunAt(ms: number, timezone: string): number {
+  const minutes = Number(new Intl.DateTimeFormat("en", { minute: "numeric", timeZone: timezone }).format(ms));
+  return ms - (ms % MINUTE) - minutes * MINUTE;
+}
+
+/** The first day with data of the website that is open; null while it is unknown. */
+export const firstDay = signal<string | null>(null);
+/** Days of the longest time range that the API takes. */
+const LONGEST = 3660;
 
 /** Whether a text is a day of the calendar, in years that stay years of four digits when they are shifted. */
-export function isDate(text: string | undefined): text is string {
-  if (text === undefined || !DATE.test(text) || Number.isNaN(Date.parse(text))) return false;
+export function isDate(text: string): boolean {
+  if (!DATE.test(text) || Number.isNaN(Date.parse(text))) return false;
   return new Date(text).toISOString().startsWith(text) && FIRST_DAY <= text && text <= LAST_DAY;
 }
 
@@ -57,6 +91,21 @@ export function dayOf(ms: number, timezone: string): string {
 export const addDays = (date: string, days: number): string =>
   new Date(Date.parse(date) + days * DAY).toISOString().slice(0, 10);
 
+/** The first day of a month so many months later than the one of a day. */
+function addMonths(day: string, months: number): string {
+  const at = new Date(`${day.slice(0, 7)}-01`);
+  at.setUTCMonth(at.getUTCMonth() + months);
+  return at.toISOString().slice(0, 10);
+}
+
+const lastOfMonth = (day: string): string => addDays(addMonths(day, 1), -1);
+
+/** The same date of the year before; of 29 February the 28th. */
+function yearBefore(day: string): string {
+  const date = `${Number(day.slice(0, 4)) - 1}${day.slice(4)}`;
+  return isDate(date) ? date : addDays(`${date.slice(0, 7)}-01`, 27);
+}
+
 export const countDays = ({ start, end }: Days): number =>
   Math.round((Date.parse(end) - Date.parse(start)) / DAY) + 1;
 
@@ -64,26 +113,41 @@ export const countDays = ({ start, end }: Days): number =>
 export function daysOf(period: Period, timezone: string): Days {
   if (typeof period !== "string") return period;
   const now = today(timezone);
-  const month = `${now.slice(0, 7)}-01`;
+  const [month, quarter, year] = [firstOfMonths(now, 1), firstOfMonths(now, 3), firstOfMonths(now, 12)];
+  const before = (first: string, months: number): Days => ({ start: addMonths(first, -months), end: addDays(first, -1) });
   switch (period) {
     case "today": return { start: now, end: now };
     case "yesterday": return { start: addDays(now, -1), end: addDays(now, -1) };
+    case "last_24h": return { start: addDays(now, -1), end: now };
     case "last_7d": return { start: addDays(now, -6), end: now };
+    case "last_28d": return { start: addDays(now, -27), end: now };
     case "last_30d": return { start: addDays(now, -29), end: now };
     case "last_90d": return { start: addDays(now, -89), end: now };
+    case "last_12m": return { start: addDays(yearBefore(now), 1), end: now };
     case "this_week": return { start: mondayOf(now), end: now };
     case "last_week": return { start: addDays(mondayOf(now), -7), end: addDays(mondayOf(now), -1) };
     case "this_month": return { start: month, end: now };
-    case "last_month": {
-      const end = addDays(month, -1);
-      return { start: `${end.slice(0, 7)}-01`, end };
-    }
-    case "this_year": return { start: `${now.slice(0, 4)}-01-01`, end: now };
-    case "last_year": {
-      const year = Number(now.slice(0, 4)) - 1;
-      return { start: `${year}-01-01`, end: `${year}-12-31` };
-    }
+    case "last_month": return before(month, 1);
+    case "this_quarter": return { start: quarter, end: now };
+    case "last_quarter": return before(quarter, 3);
+    case "this_year": return { start: year, end: now };
+    case "last_year": return before(year, 12);
+    case "all": return { start: firstDay.value ?? addDays(now, 1 - LONGEST), end: now };
   }
+}
+
+/** The first day of the month, quarter or year of a day. */
+function firstOfMonths(day: string, months: number): string {
+  const month = Number(day.slice(5, 7)) - 1;
+  return addMonths(day, -(month % months));
+}
+
+/** The days of the calendar that a running preset is a part of. */
+function wholeDays(preset: Preset, timezone: string): Days {
+  const { start, end } = daysOf(preset, timezone);
+  const months = { this_month: 1, this_quarter: 3, this_year: 12 }[preset as string];
+  if (months) return { start, end: addDays(addMonths(start, months), -1) };
+  return { start, end: preset === "this_week" ? addDays(start, 6) : end };
 }
 
 /** Whether a period is not over. */
@@ -94,29 +158,37 @@ export const mondayOf = (day: string): string => addDays(day, -((new Date(`${day
 
 /**
  * The period before (-1) or after (1) with as many days; the same one where that would begin in the future or before 1970.
- * After a week, month or year of the calendar comes the next one of the calendar.
+ * Before and after a week, months or a year of the calendar come those of the calendar. All time has none beside it.
  */
 export function shiftPeriod(period: Period, direction: 1 | -1, timezone: string): Period {
-  const next = typeof period === "string" ? NEXT[period] : undefined;
-  if (direction === 1 && next) return next;
+  if (period === "all") return period;
+  const [, next] = FOLLOWING.find(([before]) => before === period) ?? [];
+  const [before] = FOLLOWING.find(([, after]) => after === period) ?? [];
+  const beside = direction === 1 ? next : before;
+  if (beside) return beside;
   const days = daysOf(period, timezone);
+  const months = countMonths(days) * direction;
   const by = countDays(days) * direction;
-  const shifted = { start: addDays(days.start, by), end: addDays(days.end, by) };
+  const shifted = months
+    ? { start: addMonths(days.start, months), end: lastOfMonth(addMonths(days.end, months)) }
+    : { start: addDays(days.start, by), end: addDays(days.end, by) };
   if (shifted.start > today(timezone) || !isDate(shifted.start)) return period;
   return presetOf(shifted, timezone);
 }
 
-/**
- * Days that are not over as a preset, if there is one of them: it is compared with the same part of the days before it.
- * The week, month or year of today may end later.
- */
+/** How many months of the calendar days are; 0 when they are none. */
+function countMonths({ start, end }: Days): number {
+  if (!start.endsWith("-01") || end !== lastOfMonth(end)) return 0;
+  const index = (day: string) => Number(day.slice(0, 4)) * 12 + Number(day.slice(5, 7));
+  return index(end) - index(start) + 1;
+}
+
+/** Days that are not over as a preset, if there is one of them: it is compared with the same part of the days before it. */
 export function presetOf(days: Days, timezone: string): Period {
   const now = today(timezone);
   if (now < days.start || days.end < now) return days;
-  const found = PRESETS.find((preset) => {
-    const { start, end } = daysOf(preset, timezone);
-    return start === days.start && end === now && (days.end === now || preset.startsWith("this_"));
-  });
+  const same = (a: Days) => a.start === days.start && a.end === days.end;
+  const found = PRESETS.find((preset) => isNamed(preset) && (same(daysOf(preset, timezone)) || same(wholeDays(preset, timezone))));
   return found ?? days;
 }
 

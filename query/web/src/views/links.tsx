@@ -78,7 +78,7 @@ function AllLinks() {
 /** The query of the clicks of each link in the time range of the page. */
 const clicksBody = (limit: number, filters: object[] = []) => ({
   query: { table: "clicks", selects: [{ field: "*", aggregate: "count", alias: "clicks" }], groupBy: ["link_id"], filters },
-  limit, timezone: timezone.value, ...periodMembers(address.value.period),
+  limit, timezone: timezone.value, ...periodMembers(address.value.period, timezone.value),
 });
 
 async function fetchClicks(body: ReturnType<typeof clicksBody>, signal?: AbortSignal): Promise<Map<string, number>> {

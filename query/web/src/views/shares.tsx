@@ -6,6 +6,7 @@ import { useLoaded } from "../api/use";
 import { Card } from "../components/card";
 import { ConfirmDialog } from "../components/confirm_dialog";
 import { DataTable } from "../components/data_table";
+import { DateField } from "../components/date_field";
 import { endDay } from "../components/end_day";
 import { filterText } from "../components/filter_text";
 import { formMessage } from "../components/form_message";
@@ -106,7 +107,7 @@ function NewShare({ created }: { created: () => void }) {
           <small>{t.passwordHelp}</small>
         </label>
         <label>{t.expires}
-          <input name="expires" type="date" min={today(timezone.value)} value={form.lastDay} onInput={(e) => set({ lastDay: e.currentTarget.value })} />
+          <DateField name="expires" min={today(timezone.value)} value={form.lastDay} change={(lastDay) => set({ lastDay })} />
           <small>{t.expiresHelp}</small>
         </label>
         <label>{t.frames}

@@ -2,6 +2,7 @@
 import { useState } from "preact/hooks";
 import { fetchJson } from "../../api/request";
 import { texts } from "../../texts";
+import { DateField } from "../date_field";
 import { Dialog } from "../dialog";
 import { FormFooter } from "../form_footer";
 import { formMessage } from "../form_message";
@@ -73,7 +74,9 @@ export function FormDialog<Response>({ title, inputs, method, path, body, submit
               </select>
               : lines
                 ? <textarea name={name} rows={lines === true ? 3 : lines} value={values[name]} placeholder={placeholder} onInput={(e) => set(name, e.currentTarget.value)} />
-                : <input name={name} type={(type ?? "text") as "text"} required={required} value={values[name]} placeholder={placeholder} onInput={(e) => set(name, e.currentTarget.value)} />}
+                : type === "date"
+                  ? <DateField name={name} required={required} value={values[name] ?? ""} change={(day) => set(name, day)} />
+                  : <input name={name} required={required} value={values[name]} placeholder={placeholder} onInput={(e) => set(name, e.currentTarget.value)} />}
             {help && <small>{help}</small>}
           </label>
         ))}
