@@ -79,7 +79,7 @@ LONG = (
     "tests/web/test_accessibility.py",
     "tests/web/test_address.py",
     "tests/web/test_downloads.py",
-    "tests/web/test_filter_dialog.py",
+    "tests/web/test_filter_panel.py",
     "tests/web/test_hostile_texts.py",
     "tests/web/test_layout_shift.py",
     "tests/web/test_print.py",

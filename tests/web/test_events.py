@@ -110,7 +110,7 @@ def test_numbers_are_a_distribution_and_a_value_filters(dashboard: Dashboard) ->
     dashboard.until("document.querySelector('.chip')")
     dashboard.settle()
     assert len(dashboard.rows("Latest events")) == 1
-    assert dashboard.text(".chip-text") == f"properties.total is {totals[0]:g}"
+    assert dashboard.text(".chip-text") == f"Property total is {totals[0]:g}"
 
 
 def test_many_numbers_are_a_histogram_and_a_bar_filters(

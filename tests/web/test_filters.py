@@ -53,11 +53,35 @@ def sources(chromium: Chromium, old_and_new: Tenant) -> Iterator[Dashboard]:
     yield from signed_in(chromium, old_and_new)
 
 
+VALUE = ".filter-panel .filter-row:last-of-type [role=combobox]"
+"""The input of the values of the last condition."""
+
+
 def choose_field(dashboard: Dashboard, field: str) -> None:
-    """Open the dialog for a filter on a field."""
-    dashboard.press("+ Filter")
-    dashboard.until("document.querySelector('dialog select')")
-    dashboard.tab.js(f"({CHOOSE})(document.querySelector('dialog select'), {field!r})")
+    """Open the panel with a new condition on a field."""
+    dashboard.press("Filter", ".filters")
+    dashboard.until("document.activeElement?.matches('.filter-panel [role=combobox]')")
+    change_field(dashboard, field)
+
+
+def change_field(dashboard: Dashboard, field: str) -> None:
+    """Choose what the last condition of the panel is about."""
+    dashboard.tab.js("[...document.querySelectorAll('.filter-panel .dimension')].at(-1).click()")
+    item = f"document.querySelector('.dimensions [data-field=\"{field}\"]')"
+    dashboard.until(f"(item => item && (item.click(), true))({item})")
+    dashboard.until("!document.querySelector('.dimensions:popover-open')")
+
+
+def choose_operator(dashboard: Dashboard, operator: str) -> None:
+    """Choose the operator of the last condition of the panel."""
+    selects = "[...document.querySelectorAll('.filter-panel select')]"
+    dashboard.tab.js(f"({CHOOSE})({selects}.at(-1), '{operator}')")
+
+
+def apply(dashboard: Dashboard) -> None:
+    """Apply the conditions of the panel."""
+    dashboard.press("Apply", ".filter-panel")
+    dashboard.until("!document.querySelector('.filter-panel')")
 
 
 @pytest.mark.parametrize("view", ["overview", "list/traffic_sources"])
@@ -79,15 +103,16 @@ def test_a_click_on_a_source_keeps_the_visits_of_its_row(sources: Dashboard, vie
 def test_a_typed_source_is_the_one_of_the_row(sources: Dashboard) -> None:
     sources.open("overview", sources="traffic_sources")
     choose_field(sources, "visit.referrer_name")
-    sources.type_into("dialog input", "Direct")
-    sources.press("Apply", "dialog")
-    sources.until("!document.querySelector('dialog')")
+    sources.type_into(VALUE, "Direct")
+    apply(sources)
     sources.until(f"{TOTAL} === '3'")
     assert sources.text(".chip-text") == "Referrer is Direct"
     sources.until("document.querySelector('tr.chosen')?.innerText.startsWith('Direct')")
 
     sources.press("Referrer is Direct")
-    sources.press("Exclude instead")
+    sources.until("document.querySelector('.filter-panel .values .chip')")
+    choose_operator(sources, "ne")
+    apply(sources)
     sources.until(f"{TOTAL} === '2'")
     assert sources.text(".chip-text") == "Referrer is not Direct"
 
@@ -95,11 +120,10 @@ def test_a_typed_source_is_the_one_of_the_row(sources: Dashboard) -> None:
 def test_a_filter_may_be_about_the_visitors_who_saw_a_page(dashboard: Dashboard) -> None:
     dashboard.open("overview")
     choose_field(dashboard, "did.path")
-    operators = "document.querySelectorAll('dialog select')[1].options.length"
+    operators = "document.querySelector('.filter-panel select').options.length"
     dashboard.until(f"{operators} === 2")
-    dashboard.type_into("dialog input", "/pricing")
-    dashboard.press("Apply", "dialog")
-    dashboard.until("!document.querySelector('dialog')")
+    dashboard.type_into(VALUE, "/pricing")
+    apply(dashboard)
     dashboard.settle()
 
     pages = dashboard.ask("top_pages", filters=[SAW_PRICING], limit=8)
@@ -193,6 +217,27 @@ def test_days_until_today_are_compared_like_the_preset(dashboard: Dashboard) -> 
     dashboard.press("Later time range")
 
     dashboard.until("location.search.includes('period=last_30d')")
+
+
+@pytest.mark.parametrize(
+    ("period", "before"),
+    [
+        ("2026-03-01..2026-03-31", "2026-02-01..2026-02-28"),
+        ("2026-01-01..2026-03-31", "2025-10-01..2025-12-31"),
+        ("2024-01-01..2024-12-31", "2023-01-01..2023-12-31"),
+        ("2026-03-05..2026-03-06", "2026-03-03..2026-03-04"),
+    ],
+)
+def test_before_months_of_the_calendar_come_as_many(
+    page: Dashboard, period: str, before: str
+) -> None:
+    page.open("overview", period=period)
+
+    page.press("Earlier time range")
+    page.until(f"location.search.includes('period={before}')")
+    page.press("Later time range")
+
+    page.until(f"location.search.includes('period={period}')")
 
 
 def test_a_view_without_rows_names_the_filters(dashboard: Dashboard) -> None:

@@ -51,11 +51,12 @@ def test_a_link_shows_the_filtered_dashboard_and_nothing_else(
     assert [[row["Pages"], row["Visitors"]] for row in file] == [
         [row["name"], str(row["visitors"])] for row in pages
     ]
-    visitor.press("+ Filter")
-    visitor.until("document.querySelector('dialog select')")
-    fields = visitor.tab.js(
-        "[...document.querySelector('dialog select').options].map(each => each.value)"
-    )
+    visitor.press("Filter", ".filters")
+    visitor.until("document.querySelector('.filter-panel .dimension')")
+    assert "Saved segments" not in visitor.text(".filter-panel")
+    visitor.tab.js("document.querySelector('.filter-panel .dimension').click()")
+    items = "document.querySelectorAll('.dimensions [data-field]')"
+    fields = visitor.until(f"{items}.length && [...{items}].map(each => each.dataset.field)")
     assert {"path", "country"} <= set(fields)
     assert not {"did.path", "anonymous_id", "session_id", "visitor.profile_id"} & set(fields)
     for field in fields:

@@ -47,11 +47,11 @@ def test_numbers_are_asked_again_by_a_click_and_with_time(
 def test_the_focus_returns_when_a_dialog_was_applied(dashboard: Dashboard) -> None:
     dashboard.open("overview")
     dashboard.tab.js("document.getElementById('add-filter').focus()")
-    dashboard.press("+ Filter")
-    dashboard.until("document.activeElement?.closest('dialog')")
-    dashboard.type_into("dialog input", "/pricing")
-    dashboard.press("Apply", "dialog")
-    dashboard.until("!document.querySelector('dialog')")
+    dashboard.press("Filter", ".filters")
+    dashboard.until("document.activeElement?.closest('.filter-panel')")
+    dashboard.type_into(".filter-panel [role=combobox]", "/pricing")
+    dashboard.press("Apply", ".filter-panel")
+    dashboard.until("!document.querySelector('.filter-panel')")
     dashboard.until("document.activeElement?.id === 'add-filter'")
 
 
@@ -60,7 +60,7 @@ def test_a_slash_begins_a_filter(dashboard: Dashboard) -> None:
     dashboard.tab.js(
         "document.body.dispatchEvent(new KeyboardEvent('keydown', {key: '/', bubbles: true}))"
     )
-    dashboard.until("document.activeElement?.closest('dialog')")
+    dashboard.until("document.activeElement?.closest('.filter-panel')")
 
 
 def test_the_numbers_of_the_views_are_shown(page: Dashboard) -> None:

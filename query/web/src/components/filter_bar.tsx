@@ -1,48 +1,44 @@
-// The filters of the page as chips, the dialog that makes one, and saved segments.
+// The filters of the page as chips that read as sentences, and the panel that makes and changes them.
 import { useState } from "preact/hooks";
-import { fetchJson } from "../api/request";
-import { hasRecords, may, shared, subjectQuery } from "../api/session";
+import { shared } from "../api/session";
 import { address, go } from "../state/address";
-import { type Filter, negated } from "../state/filters";
+import { formatFilter } from "../state/filters";
 import { texts } from "../texts";
-import { ConfirmDialog } from "./confirm_dialog";
-import { Dialog } from "./dialog";
-import { FilterDialog } from "./filter_dialog";
+import { FilterPanel } from "./filter_panel";
 import { filterText } from "./filter_text";
-import { FormFooter } from "./form_footer";
-import { formMessage } from "./form_message";
-import { MenuItem, Popover } from "./popover";
-import { useSegments } from "./segments";
-import { Failed } from "./states";
+import { Icon } from "./icon";
 
 const t = texts.filters;
-const setFilters = (filters: Filter[]) => go({ filters });
 
-/** The filter that is being made: at a position, or as an alternative to the one there. */
-interface Editing {
+/** The panel that is open: at a filter or a new one, beside the button that opened it. */
+interface Opened {
   at: number | null;
-  alternative?: boolean;
+  anchor: HTMLElement;
 }
 
 export function FilterBar() {
   const { filters } = address.value;
-  const [editing, setEditing] = useState<Editing | null>(null);
-  const [saving, setSaving] = useState(false);
+  const [opened, setOpened] = useState<Opened | null>(null);
+  const open = (at: number | null) => (event: Event) => setOpened({ at, anchor: event.currentTarget as HTMLElement });
   return (
     <div class="filters" role="group" aria-label={t.label}>
       <FixedChips />
-      {filters.map((filter, i) => (
-        <Chip key={filterText(filter)} filter={filter} at={i} edit={setEditing} />
-      ))}
-      <button type="button" class="button add-filter" id="add-filter" onClick={() => setEditing({ at: null })}>
-        + {t.add}
+      {filters.map((filter, at) => {
+        const text = filterText(filter);
+        return (
+          <span key={formatFilter(filter)} class="chip">
+            <button type="button" class="chip-text" aria-haspopup="dialog" title={t.edit(text)} onClick={open(at)}>{text}</button>
+            <button type="button" class="chip-remove" aria-label={t.remove(text)} onClick={() => go({ filters: filters.filter((_, i) => i !== at) })}>×</button>
+          </span>
+        );
+      })}
+      <button type="button" class="button add-filter" id="add-filter" aria-haspopup="dialog" onClick={open(null)}>
+        <Icon name="list-filter" /> {t.add}
       </button>
-      {hasRecords() && <Segments save={filters.length ? () => setSaving(true) : null} />}
       {filters.length > 1 && (
-        <button type="button" class="quiet-button" onClick={() => setFilters([])}>{t.clear}</button>
+        <button type="button" class="quiet-button" onClick={() => go({ filters: [] })}>{t.clear}</button>
       )}
-      {editing && <FilterDialog {...editing} close={() => setEditing(null)} />}
-      {saving && <SaveSegment close={() => setSaving(false)} />}
+      {opened && <FilterPanel {...opened} close={() => setOpened(null)} />}
     </div>
   );
 }
@@ -56,100 +52,4 @@ function FixedChips() {
 export function FixedFilters() {
   if (!shared.value?.filters.length) return null;
   return <div class="filters" role="group" aria-label={t.label}><FixedChips /></div>;
-}
-
-function Chip({ filter, at, edit }: { filter: Filter; at: number; edit: (editing: Editing) => void }) {
-  const { filters } = address.value;
-  const text = filterText(filter);
-  const others = filters.filter((_, i) => i !== at);
-  const replaced = (other: Filter) => filters.map((each, i) => (i === at ? other : each));
-  return (
-    <span class="chip">
-      <Popover label={text} className="chip-text">
-        {(close) => (
-          <>
-            <MenuItem onClick={() => { close(); setFilters(replaced(negated(filter))); }}>{t.negate}</MenuItem>
-            <MenuItem onClick={() => { close(); edit({ at, alternative: true }); }}>{t.alternative}</MenuItem>
-            <MenuItem onClick={() => { close(); edit({ at }); }}>{t.edit("…").replace(": …", " …")}</MenuItem>
-          </>
-        )}
-      </Popover>
-      <button type="button" class="chip-remove" aria-label={t.remove(text)} onClick={() => setFilters(others)}>×</button>
-    </span>
-  );
-}
-
-interface Segment {
-  id: string;
-  name: string;
-}
-
-function Segments({ save }: { save: (() => void) | null }) {
-  const [removed, setRemoved] = useState<Segment | null>(null);
-  const remove = async ({ id }: Segment) => fetchJson<void>(`/v1/segments/${id}`, { method: "DELETE" });
-  return (
-    <>
-      <Popover label={t.saved} className="button">
-        {(close) => <SegmentList save={save} remove={setRemoved} close={close} />}
-      </Popover>
-      {removed && (
-        <ConfirmDialog title={t.deleteSegment(removed.name)} text={t.confirmDelete(removed.name)} action={texts.goals.remove}
-          run={() => remove(removed)} close={() => setRemoved(null)} />
-      )}
-    </>
-  );
-}
-
-function SegmentList({ save, remove, close }: {
-  save: (() => void) | null;
-  remove: (segment: Segment) => void;
-  close: () => void;
-}) {
-  const list = useSegments();
-  const segments = list.value ?? [];
-  const apply = (segment: string) => {
-    close();
-    setFilters([...address.value.filters, { segment }]);
-  };
-  return (
-    <>
-      {list.error && <Failed error={list.error} />}
-      {list.value && !segments.length && <p class="quiet">{t.none}</p>}
-      {segments.map(({ id, name, description }) => (
-        <span key={id} class="menu-row">
-          <MenuItem onClick={() => apply(name)}>{name}{description && <small>{description}</small>}</MenuItem>
-          {may("manage:websites") && (
-            <button type="button" class="chip-remove" aria-label={t.deleteSegment(name)} onClick={() => { close(); remove({ id, name }); }}>×</button>
-          )}
-        </span>
-      ))}
-      {save && may("manage:websites") && <MenuItem onClick={() => { close(); save(); }}>{t.save} …</MenuItem>}
-    </>
-  );
-}
-
-function SaveSegment({ close }: { close: () => void }) {
-  const [name, setName] = useState("");
-  const [error, setError] = useState("");
-  const save = async (event: Event) => {
-    event.preventDefault();
-    try {
-      const body = { name, filters: address.value.filters };
-      await fetchJson("/v1/segments", { query: subjectQuery.value, body });
-      close();
-      setFilters([{ segment: name }]);
-    } catch (problem) {
-      setError(formMessage(problem, { name: t.saveName }));
-    }
-  };
-  return (
-    <Dialog title={t.save} close={close}>
-      <form class="form" onSubmit={save}>
-        <label>{t.saveName}<input required maxLength={255} value={name} onInput={(e) => setName(e.currentTarget.value)} /></label>
-        <p class="quiet">{t.saveHint}</p>
-        {error && <p class="error" role="alert">{error}</p>}
-        <FormFooter submit={t.save} close={close} />
-      </form>
-    </Dialog>
-  );
 }

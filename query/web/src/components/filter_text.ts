@@ -1,41 +1,49 @@
-// Filters in words.
+// Filters in words: sentences, as chips have them.
+import { timezone } from "../api/session";
 import { isolate } from "../isolate";
+import { kindOfField } from "../state/dimensions";
+import { dayOfValue, type Part, partsOf } from "../state/filter_rows";
 import { shownValue } from "../state/filter_values";
-import { editable, type Filter, type FilterValue, isCondition } from "../state/filters";
-import { formatNumber } from "../state/format";
+import type { Filter } from "../state/filters";
+import { formatDay, formatNumber } from "../state/format";
+import { isDate } from "../state/period";
 import { texts } from "../texts";
 
 const t = texts.filters;
 
 /** The text of a name, which may come from the address; a name without one stays as it is. */
-const named = (names: Record<string, string>, name: string): string => (Object.hasOwn(names, name) ? names[name]! : name);
+const named = (names: Record<string, string>, name: string): string => (Object.hasOwn(names, name) ? names[name]! : isolate(name));
 
-export const fieldName = (field: string): string => named(t.fields, field);
+export function fieldName(field: string): string {
+  const [, prefix, name] = /^(properties|traits)\.(.+)$/s.exec(field) ?? [];
+  return name ? (prefix === "traits" ? t.trait : t.property)(isolate(name)) : named(t.fields, field);
+}
+
+/** The words of an operator, which of instants are others. */
+export const operatorName = (field: string, operator: string): string =>
+  (kindOfField(field) === "instant" && Object.hasOwn(t.ofInstants, operator) ? t.ofInstants[operator]! : named(t.operators, operator));
 
 export function filterText(filter: Filter): string {
-  const known = editable(filter);
-  if (known && !isCondition(filter)) {
-    const value = isolate(String(known.value));
-    return t.sentences[known.field]?.[known.operator]?.(value) ?? `${fieldName(known.field)} ${t.operators[known.operator]} ${value}`;
-  }
+  const parts = partsOf(filter);
+  if (parts) return parts.map(partText).join(` ${t.or} `);
   if (filter.or) return filter.or.map(filterText).join(` ${t.or} `);
   if (filter.and) return filter.and.map(filterText).join(", ");
   if (filter.not) return t.not(filterText(filter.not));
-  if (filter.segment) return `${t.segment} ${isolate(filter.segment)}`;
-  if (filter.has_done) return `${t.did} ${done(filter.has_done)}`;
-  if (filter.has_not_done) return `${t.didNot} ${done(filter.has_not_done)}`;
-  if (!isCondition(filter)) return JSON.stringify(filter);
-  const operator = named(t.operators, filter.operator);
-  const value = valueText(filter.field, filter.value);
-  return `${fieldName(filter.field)} ${operator}${value ? ` ${value}` : ""}`;
+  const [member, did] = Object.entries({ has_done: filter.has_done, has_not_done: filter.has_not_done }).find(([, each]) => each) ?? [];
+  return did ? `${member === "has_done" ? t.did : t.didNot} ${isolate(did.event ?? did.path ?? did.goal ?? did.name ?? "")}` : JSON.stringify(filter);
 }
 
-const done = ({ event, path, goal, name }: NonNullable<Filter["has_done"]>): string => isolate(event ?? path ?? goal ?? name ?? "");
+function partText({ field, operator, values }: Part): string {
+  const shown = values.map((value) => valueText(field, value)).join(` ${t.or} `);
+  const sentence = t.sentences[field]?.[operator];
+  return sentence ? sentence(shown) : [fieldName(field), operatorName(field, operator), shown].filter(Boolean).join(" ");
+}
 
-function valueText(field: string, value: FilterValue | undefined): string {
-  if (Array.isArray(value)) return value.map((each) => valueText(field, each)).join(", ");
-  if (value === null || value === undefined) return "";
-  if (typeof value === "number") return formatNumber(value);
-  const shown = shownValue(field, String(value));
+/** A value as the page shows it. */
+export function valueText(field: string, value: string): string {
+  const kind = kindOfField(field);
+  if (kind === "instant") return isDate(dayOfValue(value, timezone.value)) ? formatDay(dayOfValue(value, timezone.value)) : isolate(value);
+  if (kind === "number" && Number.isFinite(Number(value))) return formatNumber(Number(value));
+  const shown = shownValue(field, value);
   return shown === value ? isolate(shown) : shown;
 }

@@ -1,6 +1,6 @@
 // Says what a filter on a page leaves of events and goals, and offers all of the visitors who saw the page.
 import { address, go } from "../state/address";
-import { type Condition, doneFilter, type Filter, isCondition } from "../state/filters";
+import { type Condition, type Filter, isCondition } from "../state/filters";
 import { texts } from "../texts";
 import { filterText } from "./filter_text";
 import { useSegments } from "./segments";
@@ -24,4 +24,5 @@ export function PageNote() {
 
 const isOnPage = (filter: Filter): filter is Condition =>
   isCondition(filter) && filter.field === "path" && filter.operator === "eq";
-const sawPage = (filter: Filter): Filter => (isOnPage(filter) ? doneFilter({ ...filter, field: "did.path" }) : filter);
+const sawPage = (filter: Filter): Filter =>
+  (isOnPage(filter) ? { has_done: { path: String(filter.value) } as unknown as NonNullable<Filter["has_done"]> } : filter);

@@ -10,9 +10,10 @@ export const MOST_ASKED = 20;
 
 export type Goal = Schemas["GoalResource"];
 
-export function useGoals(): Loaded<Goal[]> {
+/** `needed`: whether they are asked for. */
+export function useGoals(needed = true): Loaded<Goal[]> {
   const query = subjectQuery.value;
-  return useLoaded(hasRecords() ? `goals ${JSON.stringify(query)}` : null, (signal) =>
+  return useLoaded(hasRecords() && needed ? `goals ${JSON.stringify(query)}` : null, (signal) =>
     fetchAll<Goal>("/v1/goals", query, signal));
 }
 

@@ -12,7 +12,7 @@ const EVENT_FIELDS = ["name", "did.event"];
 /** Fields whose values have words of the page, without `visit.`. */
 const NAMES: Record<string, Record<string, string>> = {
   channel: texts.names.channel, referrer: texts.names.referrer, referrer_name: texts.names.referrer, referrer_type: texts.names.referrerType,
-  device_type: texts.names.device, purpose: texts.names.purpose, "visitor.is_new": texts.names.boolean,
+  device_type: texts.names.device, purpose: texts.names.purpose, "visitor.is_new": texts.names.boolean, trusted: texts.names.boolean,
 };
 
 /** What the page shows for a stored value of a field. */

@@ -74,16 +74,7 @@ export const toggleFilter = (filters: Filter[], filter: Filter): Filter[] =>
     ? filters.filter((each) => !same(each, filter))
     : [...filters, filter];
 
-/** Fields of the filter dialog that stand for what visitors did, and the member of `has_done` with it. */
-export const DONE_FIELDS: Record<string, "path" | "event"> = { "did.path": "path", "did.event": "event" };
-
-/** A filter on what visitors did, from a condition with one of these fields. */
-export function doneFilter({ field, operator, value }: Condition): Filter {
-  const done = { [DONE_FIELDS[field]!]: String(value) } as unknown as NonNullable<Filter["has_done"]>;
-  return operator === "ne" ? { has_not_done: done } : { has_done: done };
-}
-
-const SOURCE = "visit.referrer_name";
+export const SOURCE = "visit.referrer_name";
 export const DIRECT = "Direct";
 
 /** The visits of one row of the sources: those with this name or, without any name, with this referrer. */
@@ -94,29 +85,22 @@ export function sourceFilter(name: string): Filter {
 }
 
 /** The source that a filter of `sourceFilter` keeps. */
-function sourceOf(filter: Filter | null | undefined): string | null {
-  const name = filter?.or?.[0]?.value;
-  return typeof name === "string" && same(sourceFilter(name), filter!) ? name : null;
+export function sourceOf(filter: Filter): string | null {
+  const name = filter.or?.[0]?.value;
+  return typeof name === "string" && same(sourceFilter(name), filter) ? name : null;
 }
 
-/** A filter as the dialog edits it; null when it is none of one condition. */
+/** The condition of a query that `typed` made a filter; null when it is none. */
 export function editable(filter: Filter): Condition | null {
   if (isCondition(filter)) return filter;
-  const source = sourceOf(filter) ?? sourceOf(filter.not);
-  if (source !== null) return { field: SOURCE, operator: filter.not ? "ne" : "eq", value: source };
-  const done = filter.has_done ?? filter.has_not_done;
-  const entries = Object.entries(done ?? {});
-  const [field] = Object.entries(DONE_FIELDS).find(([, member]) => member === entries[0]?.[0]) ?? [];
-  if (!field || entries.length > 1) return null;
-  return { field, operator: filter.has_done ? "eq" : "ne", value: String(entries[0]![1]) };
+  const source = sourceOf(filter.not ?? filter);
+  return source === null ? null : { field: SOURCE, operator: filter.not ? "ne" : "eq", value: source };
 }
 
 const BARE = ["is_null", "is_not_null"];
 
 /** The condition with a value of the type that its field has. */
-export function typed(condition: Condition): Filter {
-  const { field, operator, value } = condition;
-  if (Object.hasOwn(DONE_FIELDS, field)) return doneFilter(condition);
+export function typed({ field, operator, value }: Condition): Filter {
   if (BARE.includes(operator)) return { field, operator };
   if (field === SOURCE && operator === "eq") return sourceFilter(String(value));
   if (field === SOURCE && operator === "ne") return { not: sourceFilter(String(value)) as Schemas["Filter"] };
@@ -124,27 +108,4 @@ export function typed(condition: Condition): Filter {
   if (field === "visitor.is_new" || field === "is_bot") return { field, operator, value: value === "true" || value === true };
   const compared = ["gt", "gte", "lt", "lte"].includes(operator) && value !== "" && !Number.isNaN(Number(value));
   return { field, operator, value: compared ? Number(value) : value };
-}
-
-const OPPOSITE: Record<string, string> = {
-  eq: "ne", in: "not_in", contains: "not_contains", is_null: "is_not_null",
-};
-const OPPOSITES = new Map(Object.entries(OPPOSITE).flatMap(([a, b]) => [[a, b], [b, a]]));
-
-/** The filter that keeps the other rows. */
-export function negated(filter: Filter): Filter {
-  if (isCondition(filter)) {
-    const operator = OPPOSITES.get(filter.operator);
-    if (operator) return { ...filter, operator };
-  }
-  if (filter.not) return filter.not;
-  if (filter.has_done) return { has_not_done: filter.has_done };
-  if (filter.has_not_done) return { has_done: filter.has_not_done };
-  return { not: filter as Schemas["Filter"] };
-}
-
-/** Both filters as alternatives: one of them must hold. */
-export function alternatives(filter: Filter, other: Filter): Filter {
-  const parts = (sourceOf(filter) === null && filter.or) || [filter as Schemas["Filter"]];
-  return { or: [...parts, other as Schemas["Filter"]] };
 }
