@@ -57,7 +57,9 @@ type_options = combine_options(
         "--granularity", help="Bucket of a time series: minute, hourly, daily, weekly, monthly."
     ),
     click.option(
-        "--compare", metavar="RANGE", help="Compare with previous_period, same_weekdays or previous_year."
+        "--compare",
+        metavar="RANGE",
+        help="Compare with previous_period, same_weekdays or previous_year.",
     ),
 )
 
