@@ -415,11 +415,15 @@ export const texts: Texts = {
     nothingYet: "läuft noch, und bisher kam niemand wieder",
     later: "Perioden später", over: "Periode ist vorbei", returned: "Wiedergekehrt", notReturned: "Nicht wiedergekehrt",
   },
-  map: { title: "Besucher nach Land" },
+  map: {
+    title: "Besucher nach Land", legend: "Besucher", range: (from: string, to: string) => `${from} – ${to}`,
+    visitors: (n: number, text: string) => plural(n, "1 Besucher", `${text} Besucher`),
+    zoomIn: "Vergrößern", zoomOut: "Verkleinern", reset: "Ganze Karte zeigen", hint: "Strg und Mausrad vergrößern, Ziehen verschiebt",
+  },
   states: {
     loading: "Lädt",
     empty: "Keine Daten in diesem Zeitraum.",
-    onlyCountries: "Die Geodatenbank dieser Installation kennt nur Länder. Regionen und Städte ergänzt der Betreiber, für Ereignisse von da an, mit:",
+    onlyCountries: "Hier sind nur Länder bekannt. Regionen und Städte ergänzt der Betreiber, für Ereignisse von da an, mit:",
     onlyCountriesShared: "Erfasst sind nur Länder.",
     emptySearch: (text: string) => `In diesem Zeitraum enthält nichts „${isolate(text)}“.`,
     emptyFiltered: "In diesem Zeitraum entspricht nichts diesen Filtern.",

@@ -419,11 +419,15 @@ export const texts = {
     nothingYet: "not over yet, and nobody came again so far",
     later: "Periods later", over: "Period is over", returned: "Came again", notReturned: "Did not",
   },
-  map: { title: "Visitors by country" },
+  map: {
+    title: "Visitors by country", legend: "Visitors", range: (from: string, to: string) => `${from} – ${to}`,
+    visitors: (n: number, text: string) => plural(n, "1 visitor", `${text} visitors`),
+    zoomIn: "Zoom in", zoomOut: "Zoom out", reset: "Show the whole map", hint: "Ctrl and the wheel zoom, dragging moves",
+  },
   states: {
     loading: "Loading",
     empty: "No data in this time range.",
-    onlyCountries: "The geo database of this installation has countries only. Whoever runs Tidemark adds regions and cities, for events from then on, by:",
+    onlyCountries: "Only countries are known here. To add regions and cities for events from then on, whoever runs Tidemark enters:",
     onlyCountriesShared: "Only countries are recorded.",
     emptySearch: (text: string) => `Nothing in this time range contains “${isolate(text)}”.`,
     emptyFiltered: "Nothing matches these filters in this time range.",

@@ -58,7 +58,7 @@ function BreakdownRows({ breakdown, ask, map }: { breakdown: Breakdown; ask: Ask
         if (map) {
           return (
             <Suspense fallback={<Skeleton lines={ROWS} />}>
-              <WorldMap values={new Map(named.map((row) => [row.name as string, row[breakdown.value] as number]))}
+              <WorldMap countries={named.map((row) => ({ code: row.name as string, value: row[breakdown.value] as number, share: row.percentage as number | null }))}
                 chosen={(code) => hasFilter(filters, condition("country", code))} onClick={(name) => toggle({ name })} />
             </Suspense>
           );
