@@ -216,12 +216,14 @@ def test_a_goal_has_a_value_in_every_currency(gated: Dashboard) -> None:
     """Orders of 20, 60 and 100 EUR, and of 30, 70 and 110 USD."""
     gated.open("goals", compare="none")
     [row] = gated.rows("Goals")
-    assert set(row[4].split(" · ")) == {"180 EUR", "210 USD"}
+    sums, means = row[6].split("\n")
+    assert set(sums.split(" · ")) == {"180 EUR", "210 USD"}
+    assert set(means.removesuffix(" each on average").split(" · ")) == {"60 EUR", "70 USD"}
     assert [each["value"] for each in gated.ask("goals")] == [None]
 
     gated.open("goals", compare="none", period=ELSEWHERE)
     [row] = gated.rows("Goals")
-    assert row[1:5] == ["0", "0", "0%", "0"]
+    assert row[2:7] == ["0", "0", "0%", "0%", "0"]
 
 
 def percent(value: float | None, digits: int = 1) -> str:

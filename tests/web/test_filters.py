@@ -157,7 +157,7 @@ def test_goals_of_one_page_lead_to_those_of_its_visitors(dashboard: Dashboard) -
     on_page = {"field": "path", "operator": "eq", "value": "/pricing"}
     for shown, filters in ((only_there, on_page), (of_visitors, SAW_PRICING)):
         [row] = dashboard.ask("goals", goals=[goal], filters=[filters])
-        assert shown[1:3] == [str(row["visitors"]), str(row["conversions"])]
+        assert (shown[2], shown[4]) == (str(row["conversions"]), str(row["visitors"]))
     assert (only_there[2], of_visitors[2]) == ("0", "3")
 
     url = f"{dashboard.url}/v1/segments?website_id={dashboard.tenant.website.id}"

@@ -511,7 +511,8 @@ export const texts: Texts = {
     removeOne: (name: string) => `Ziel ${isolate(name)} löschen`,
     confirmRemove: (name: string) => `Ziel ${isolate(name)} löschen? Funnels und Segmente mit ihm zeigen einen Fehler.`,
     name: "Ziel", reached: "Erreicht durch", valueProperty: "Eigenschaft mit dem Wert (optional)",
-    conversions: "Conversions", rate: "Conversion-Rate", value: "Wert",
+    conversions: "Conversions", rate: "Conversion-Rate", value: "Wert", course: "Verlauf", rateOfVisitors: "Der Besucher", rateOfVisits: "Der Besuche",
+    average: (amounts: string) => `im Mittel je ${amounts}`, courseOf: (name: string, most: string) => `Verlauf von ${isolate(name)}: höchstens ${most}`,
     who: (name: string) => `Besucher, die ${isolate(name)} erreichten`,
     attribution: "Welche Besuche dazu führten", goal: "Ziel", model: "Angerechnet wird", by: "Nach", noTouch: "(kein Besuch davor)",
     models: {

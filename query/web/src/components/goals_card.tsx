@@ -1,39 +1,71 @@
-// The goals that most visitors reached, on the overview of a website that has some.
+// The goals that most visitors reached, and what they are worth, on the overview of a website that has some.
 import { isShared } from "../api/session";
 import { useAnswer } from "../api/use";
 import { addressWith, follow } from "../state/address";
-import { formatPercent } from "../state/format";
+import { formatNumber, formatPercent } from "../state/format";
 import { texts } from "../texts";
-import { BarList } from "./bar_list";
+import type { Row } from "../types";
 import { Card } from "./card";
+import { Icon } from "./icon";
+import { amountsText, useGoalValues } from "./money";
 import { PageNote } from "./page_note";
 import { askGoals, MOST_ASKED, useGoals } from "./saved_goals";
 import { Async } from "./states";
 
 const ROWS = 8;
+const t = texts.goals;
 const FIELDS = [
-  { label: texts.goals.name, field: "name" },
-  { label: texts.metrics.visitors, field: "visitors" },
-  { label: texts.goals.rate, field: "conversion_rate" },
+  { label: t.name, field: "name" },
+  { label: t.rate, field: "conversion_rate" },
+  { label: t.conversions, field: "conversions" },
+  { label: t.value, field: "value" },
 ];
 
 export function GoalsCard() {
   const goals = (useGoals().value ?? []).slice(0, MOST_ASKED);
   const ask = goals.length ? askGoals(goals) : null;
   const loaded = useAnswer(ask);
+  const values = useGoalValues(goals);
   if (!ask) return null;
   return (
-    <Card title={texts.goals.title} ask={ask} className="breakdown" fields={FIELDS}
-      actions={<a class="quiet-button" href={addressWith({ view: "goals" })} onClick={follow}
-        aria-label={`${texts.breakdowns.all}: ${texts.goals.title}`}>{texts.breakdowns.all}</a>}>
+    <Card title={texts.goals.title} ask={ask} className="breakdown" fields={FIELDS}>
       {!isShared() && <PageNote />}
       <Async loaded={loaded} lines={Math.min(goals.length, ROWS)}>
-        {({ rows }) => (
-          <BarList nameLabel={`${texts.goals.name} · ${texts.goals.rate}`} valueLabel={texts.metrics.visitors} bars={rows.toSorted((a, b) => b.visitors - a.visitors).slice(0, ROWS).map((row) => ({
-            key: row.name, name: `${row.name} · ${formatPercent(row.conversion_rate, 2)}`, value: row.visitors,
-          }))} />
-        )}
+        {({ rows }) => <Rows rows={rows.toSorted((a, b) => b.visitors - a.visitors).slice(0, ROWS)} values={values} />}
       </Async>
+      <footer class="card-foot">
+        <a class="quiet-button" href={addressWith({ view: "goals" })} onClick={follow} aria-label={`${texts.breakdowns.all}: ${t.title}`}>
+          {texts.breakdowns.all}<Icon name="arrow-right" size={14} />
+        </a>
+      </footer>
     </Card>
+  );
+}
+
+function Rows({ rows, values }: { rows: Row<"goals">[]; values: ReturnType<typeof useGoalValues> }) {
+  const most = Math.max(...rows.map((row) => row.conversion_rate ?? 0)) || 1;
+  const isValued = rows.some(({ name }) => values?.has(name));
+  return (
+    <table class="bars goals-bars">
+      <thead>
+        <tr>
+          <th scope="col">{t.name}</th><th scope="col" class="number">{t.rate}</th><th scope="col" class="number">{t.conversions}</th>
+          {isValued && <th scope="col" class="number">{t.value}</th>}
+        </tr>
+      </thead>
+      <tbody>
+        {rows.map((row) => (
+          <tr key={row.name}>
+            <th scope="row">
+              <span class="bar" style={{ width: `${(100 * (row.conversion_rate ?? 0)) / most}%` }} />
+              <span class="row-link" title={row.name}>{row.name}</span>
+            </th>
+            <td class="number">{formatPercent(row.conversion_rate ?? 0, 2)}</td>
+            <td class="number">{formatNumber(row.conversions)}</td>
+            {isValued && <td class="number">{values!.has(row.name) ? amountsText(values!.get(row.name)!) : "–"}</td>}
+          </tr>
+        ))}
+      </tbody>
+    </table>
   );
 }

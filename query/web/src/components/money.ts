@@ -25,8 +25,8 @@ export function useMoney(needed = true): Money[] | null {
 export const moneyOf = (all: Money[], event: string | null, property: string | null): Money | undefined =>
   all.find((each) => each.event === event && each.property === property);
 
-/** The value of a goal, in each currency that its conversions have; null is without one. */
-export type Amounts = [currency: string | null, value: number][];
+/** The value of a goal, in each currency that its conversions have, and the conversions; null is without a currency. */
+export type Amounts = [currency: string | null, value: number, conversions: number][];
 
 /** The values of goals that have one, by the name of the goal; null until they are known. */
 export function useGoalValues(goals: Goal[]): Map<string, Amounts> | null {
@@ -51,12 +51,13 @@ export function useGoalValues(goals: Goal[]): Map<string, Amounts> | null {
 
 /** Of the conversions of one goal; rows of one currency are one amount. */
 function amountsOf(rows: MetricsRow[], at: number, currencyOf: (row: MetricsRow) => string | null): Amounts {
-  const amounts = new Map<string | null, number>();
+  const amounts = new Map<string | null, [value: number, conversions: number]>();
   for (const row of rows.filter((each) => each[`count_${at}`])) {
     const currency = currencyOf(row);
-    amounts.set(currency, (amounts.get(currency) ?? 0) + Number(row[`value_${at}`]));
+    const [value, conversions] = amounts.get(currency) ?? [0, 0];
+    amounts.set(currency, [value + Number(row[`value_${at}`]), conversions + Number(row[`count_${at}`])]);
   }
-  return [...amounts];
+  return [...amounts].map(([currency, [value, conversions]]) => [currency, value, conversions]);
 }
 
 /** The revenue of rows by a dimension that names them, such as visits or events; empty where no property is money, or until it is known. */
@@ -82,4 +83,8 @@ export function formatMoney(currency: string | null, value: number, short = fals
 }
 
 export const amountText = (currency: string | null, value: number): string => [formatNumber(value), currency].filter(Boolean).join(" ");
-export const amountsText = (amounts: Amounts): string => amounts.map((each) => amountText(...each)).join(" · ") || formatNumber(0);
+export const amountsText = (amounts: Amounts): string =>
+  amounts.map(([currency, value]) => amountText(currency, value)).join(" · ") || formatNumber(0);
+/** Of a conversion, in each currency. */
+export const averagesText = (amounts: Amounts): string =>
+  amounts.map(([currency, value, conversions]) => amountText(currency, value / conversions)).join(" · ");

@@ -4,7 +4,7 @@ import type { Ask } from "../api/ask";
 import { type ComparedData, useComparedData } from "../api/compared";
 import { fetchJson } from "../api/request";
 import { may, subjectQuery } from "../api/session";
-import { refresh, useAnswer } from "../api/use";
+import { refresh, useAnswer, withTotal } from "../api/use";
 import { BarList } from "../components/bar_list";
 import { Card } from "../components/card";
 import { changeColumn, changeFile } from "../components/change";
@@ -13,13 +13,18 @@ import { DataTable, Pages } from "../components/data_table";
 import { Dialog } from "../components/dialog";
 import { FormFooter } from "../components/form_footer";
 import { formMessage } from "../components/form_message";
-import { type Amounts, amountsText, useGoalValues } from "../components/money";
+import { useGoalSeries } from "../components/goal_series";
+import { Icon } from "../components/icon";
+import { type Amounts, amountsText, averagesText, useGoalValues } from "../components/money";
 import { PageNote } from "../components/page_note";
 import { ResultWarnings } from "../components/result_warnings";
 import { askGoals, type Goal, MOST_ASKED, useGoals } from "../components/saved_goals";
+import { ShareCell } from "../components/share_cell";
+import { Sparkline } from "../components/sparkline";
 import { Async } from "../components/states";
 import { StepInputs, useSuggestions } from "../components/step_inputs";
 import { VisitorsDialog } from "../components/visitors_dialog";
+import { isolate } from "../isolate";
 import { address, goOwn } from "../state/address";
 import type { FileColumn } from "../state/csv";
 import { shownValue } from "../state/filter_values";
@@ -89,33 +94,63 @@ function GoalTable({ goals, ask, values, before, edit }: {
   edit: ((goal: Goal) => void) | null;
 }) {
   const loaded = useAnswer(ask);
+  const whole = useAnswer({ name: "summary_metrics" });
+  const course = useGoalSeries(goals);
   const [shown, setShown] = useState<string | null>(null);
   return (
-    <Async loaded={loaded} lines={goals.length + 1}>
-      {({ rows, warnings }) => (
-        <>
-          <DataTable label={t.title} rows={rows.map((row) => ({ row }))} columns={[
-            { key: "name", label: t.name, render: ({ row }) => (
-              <button type="button" class="row-link" onClick={() => setShown(row.name)} title={t.who(row.name)}>{row.name}</button>) },
-            { key: "visitors", extra: true, label: texts.metrics.visitors, number: true, render: ({ row }) => formatNumber(row.visitors) },
-            { key: "conversions", label: t.conversions, number: true, render: ({ row }) => formatNumber(row.conversions) },
-            ...changeColumn<{ row: Row<"goals"> }>(CONVERSIONS, loaded.value?.comparison?.rows, before, false, true),
-            { key: "rate", label: t.rate, number: true, render: ({ row }) => formatPercent(row.conversion_rate, 2) },
-            { key: "value", extra: true, label: t.value, number: true, render: ({ row }) => (values ? (values.has(row.name) ? amountsText(values.get(row.name)!) : "–") : <span aria-busy="true">…</span>) },
-            ...(edit ? [{ key: "edit", extra: true, label: "", render: ({ row }: { row: Row<"goals"> }) => {
-              const goal = goals.find(({ name }) => name === row.name);
-              return goal && <button type="button" class="quiet-button" aria-label={t.editOne(row.name)} onClick={() => edit(goal)}>{t.edit}</button>;
-            } }] : []),
-          ]} />
-          <ResultWarnings warnings={warnings} />
-          {shown && (
-            <VisitorsDialog title={t.who(shown)} close={() => setShown(null)}
-              of={{ name: "goals", goals: ask.options!.goals, goal: shown, outcome: "converted" }} />
-          )}
-        </>
-      )}
+    <Async loaded={withTotal(loaded, whole)} lines={2 * goals.length + 1}>
+      {({ rows, warnings }) => {
+        const most = Math.max(...rows.map((row) => row.conversion_rate ?? 0)) || 1;
+        const visits = whole.value?.rows[0]?.sessions ?? 0;
+        return (
+          <>
+            <DataTable label={t.title} className="goals" rows={rows.map((row) => ({ row }))} columns={[
+              { key: "name", label: t.name, render: ({ row }) => (
+                <>
+                  <button type="button" class="row-link" onClick={() => setShown(row.name)} title={t.who(row.name)}>{row.name}</button>
+                  <small>{reachedBy(goals.find(({ name }) => name === row.name))}</small>
+                </>
+              ) },
+              { key: "course", extra: "wide", label: t.course, render: ({ row }) => <Course name={row.name} values={course?.series.get(row.name)} isRunning={course?.isRunning} /> },
+              { key: "conversions", label: t.conversions, number: true, render: ({ row }) => formatNumber(row.conversions) },
+              ...changeColumn<{ row: Row<"goals"> }>(CONVERSIONS, loaded.value?.comparison?.rows, before, false, true),
+              { key: "visitors", extra: true, label: texts.metrics.visitors, number: true, render: ({ row }) => formatNumber(row.visitors) },
+              { key: "rate", label: t.rateOfVisitors, className: "share", render: ({ row }) => (
+                <ShareCell percent={row.conversion_rate ?? 0} most={most} />
+              ) },
+              { key: "visits", extra: true, label: t.rateOfVisits, number: true, render: ({ row }) => (
+                <span title={texts.funnels.shareOf(formatNumber(row.sessions), formatNumber(visits))}>{formatPercent((100 * row.sessions) / Math.max(1, visits), 2)}</span>
+              ) },
+              { key: "value", extra: true, label: t.value, number: true, render: ({ row }) => <Value amounts={values && values.get(row.name)} /> },
+              ...(edit ? [{ key: "edit", extra: true, label: "", render: ({ row }: { row: Row<"goals"> }) => {
+                const goal = goals.find(({ name }) => name === row.name);
+                return goal && <button type="button" class="icon" aria-label={t.editOne(row.name)} title={t.edit} onClick={() => edit(goal)}><Icon name="pencil" /></button>;
+              } }] : []),
+            ]} />
+            <ResultWarnings warnings={warnings} />
+            {shown && (
+              <VisitorsDialog title={t.who(shown)} close={() => setShown(null)}
+                of={{ name: "goals", goals: ask.options!.goals, goal: shown, outcome: "converted" }} />
+            )}
+          </>
+        );
+      }}
     </Async>
   );
+}
+
+const reachedBy = (goal: Goal | undefined): string =>
+  goal ? `${texts.steps.kinds[goal.path ? "path" : "event"]} ${isolate(goal.path ?? goal.event ?? "")}` : "";
+
+function Course({ name, values, isRunning }: { name: string; values: number[] | undefined; isRunning: boolean | undefined }) {
+  return values ? <Sparkline values={values} isRunning={isRunning} label={t.courseOf(name, formatNumber(Math.max(0, ...values)))} /> : <span class="course" aria-busy="true" />;
+}
+
+/** The amounts of each currency, and of one conversion; null while they load. */
+function Value({ amounts }: { amounts: Amounts | null | undefined }) {
+  if (amounts === null) return <span aria-busy="true">…</span>;
+  if (!amounts) return <>–</>;
+  return <>{amountsText(amounts)}{amounts.length > 0 && <small class="average">{t.average(averagesText(amounts))}</small>}</>;
 }
 
 function Attribution({ goals }: { goals: Goal[] }) {
