@@ -3,7 +3,6 @@ import { formatNumber, formatPercent, formatSpan } from "../state/format";
 import type { FunnelOptions } from "../state/funnel";
 import { texts } from "../texts";
 import type { Row } from "../types";
-import type { FunnelGroup } from "./funnel_groups";
 import { VisitorsButton } from "./visitors_button";
 
 const t = texts.funnels;
@@ -12,14 +11,15 @@ const t = texts.funnels;
 export interface ShownVisitors {
   step: number;
   outcome: "completed" | "dropped";
-  group?: FunnelGroup["query"];
+  /** The group, as the API names it. */
+  group?: Record<string, unknown>;
   title: string;
 }
 
 export function FunnelChart({ rows, group, heading, by, show }: {
   rows: Row<"funnel">[];
-  /** The group that they are of; without one they are of all. */
-  group?: FunnelGroup;
+  /** The group that they are of, as the API names it; without one they are of all. */
+  group?: Record<string, unknown>;
   heading?: string;
   by: FunnelOptions["by"];
   show: (shown: ShownVisitors) => void;
@@ -42,7 +42,7 @@ export function FunnelChart({ rows, group, heading, by, show }: {
                 {row.visitors > 0 && next && <span class="funnel-slope" />}
               </span>
               <span class="funnel-numbers">
-                <VisitorsButton class="row-link reached" open={() => show({ step: row.step, outcome: "completed", group: group?.query, title: t.completed(row.name) })}>
+                <VisitorsButton class="row-link reached" open={() => show({ step: row.step, outcome: "completed", group, title: t.completed(row.name) })}>
                   {counted(row.visitors, formatNumber(row.visitors))}
                 </VisitorsButton>
                 <span>{t.ofAll(formatPercent(row.conversion_rate, 2))}</span>
@@ -51,7 +51,7 @@ export function FunnelChart({ rows, group, heading, by, show }: {
                 {next && (
                   <VisitorsButton class="row-link dropped" disabled={!next.dropped}
                     title={next.dropped > 0 && next.dropped === most ? t.mostLeft : undefined}
-                    open={() => show({ step: next.step, outcome: "dropped", group: group?.query, title: t.droppedBefore(next.name) })}>
+                    open={() => show({ step: next.step, outcome: "dropped", group, title: t.droppedBefore(next.name) })}>
                     {t.dropped(formatNumber(next.dropped), formatPercent(next.drop_off_rate, 2))}
                   </VisitorsButton>
                 )}

@@ -167,7 +167,7 @@ function Result({ ask, breakdown, options, steps, isGoal }: {
         <button type="button" class="button" onClick={() => goOwn({ group: "" })}>{t.allGroups}</button>)}>
         {unknown ? <Empty text={t.unknownGoal(unknown.value)} /> : (
           <Async loaded={whole} lines={8} isEmpty={({ rows }) => !rows.length} empty={t.nobody}>
-            {({ rows }) => <FunnelChart rows={group?.rows ?? rows} group={group} heading={group && t.ofGroup(fieldName(breakdown), groupName(breakdown, group))} by={options.by} show={setShown} />}
+            {({ rows }) => <FunnelChart rows={group?.rows ?? rows} group={group?.query} heading={group && t.ofGroup(fieldName(breakdown), groupName(breakdown, group))} by={options.by} show={setShown} />}
           </Async>
         )}
       </Card>
