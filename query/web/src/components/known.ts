@@ -26,7 +26,9 @@ export function useKnown(): Loaded<WebsiteKnown> {
   const amounts = useMetrics(all?.length ? { metrics: [{ metric: "revenue", ...(money ? { money } : {}) }], dimensions: ["currency"] } : null);
   const last = useRef<string[]>([]); // stays while another time range loads
   if (amounts.value) last.current = amounts.value.filter(({ revenue }) => Number(revenue) !== 0).flatMap(({ currency }) => (currency ? String(currency) : []));
-  const isKnown = catalogue.value && (goals.value || goals.error) && all && (amounts.value || amounts.error || !all.length || last.current.length);
+  const areKnown = useRef(false);
+  areKnown.current ||= Boolean(all && (amounts.value || amounts.error || !all.length));
+  const isKnown = catalogue.value && (goals.value || goals.error) && all && areKnown.current;
   const value = isKnown ? { catalogue: catalogue.value!, goals: goals.value ?? [], currencies: last.current, money, order: all[0]?.event } : null;
   return { value, error: catalogue.error, loading: !value, reload: catalogue.reload };
 }

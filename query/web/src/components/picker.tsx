@@ -66,7 +66,7 @@ function Choices<Value>({ name, groups, isChosen, reasonAgainst, choose, typed }
               const chosen = isChosen(value);
               const reason = chosen ? null : reasonAgainst(value);
               return (
-                <button key={JSON.stringify(value)} type="button" class="choice" aria-pressed={chosen} disabled={reason !== null} onClick={() => choose(value)}>
+                <button key={JSON.stringify(value)} type="button" class="choice" data-value={JSON.stringify(value)} aria-pressed={chosen} disabled={reason !== null} onClick={() => choose(value)}>
                   <span>{text}{chosen && <Icon name="check" size={14} />}</span>
                   <small>{reason ?? <Definition text={meaning} />}</small>
                 </button>

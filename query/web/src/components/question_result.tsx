@@ -137,8 +137,11 @@ function UnitChart({ terms, question, known, answer: { rows, comparison, partial
 /** Lines over time of the most important values of a dimension. */
 function Lines({ question, known, group }: Asked & { group: string }) {
   const weight = weightOf(question.metrics[0]!, known);
+  const { goals, having: _having, ...further } = question.further;
   const { limit: _, orderBy: __, ...members } = membersOf(question);
-  const top = useMetricsAnswer({ ...members, metrics: [weight], dimensions: [group], limit: MOST_SERIES });
+  const ofGoals = typeof weight !== "string" && goals ? { goals } : {};
+  const ranked = membersOf({ ...question, metrics: [weight], dimensions: [group], orderBy: [], limit: MOST_SERIES, further: { ...further, ...ofGoals } });
+  const top = useMetricsAnswer(ranked);
   const values = top.value?.rows.map((row) => row[group] ?? null);
   const filters = isFilterable(group, known) && values ? [oneOf(group, values)] : [];
   const ask = values?.length ? { ...members, filters: [...members.filters ?? [], ...filters], limit: MOST_ROWS } : null;
@@ -297,6 +300,5 @@ const nameOf = ({ dimensions }: Question, row: MetricsRow): string =>
 function visitorsOf(question: Question, row: MetricsRow): string {
   const filters = [...address.value.filters, ...question.filters, ...groupsOf(question).map((name) => filterOn(name, row[name]))];
   const bucket = bucketOf(question);
-  const day = bucket && ["daily", "weekly", "monthly"].includes(BUCKETS[bucket]!) ? String(row[bucket]) : null;
-  return addressWith({ view: "visitors", filters, ...(day ? { period: bucketDays(day, BUCKETS[bucket!]!) } : {}) });
+  return addressWith({ view: "visitors", filters, ...(bucket ? { period: bucketDays(String(row[bucket]), BUCKETS[bucket]!) } : {}) });
 }

@@ -4,7 +4,7 @@ import type { IconName } from "../types";
 import { aggregateText, columnText, PROPERTY } from "./columns";
 import type { Filter } from "./filters";
 import { formatDuration, formatMilliseconds, formatNumber, formatPercent } from "./format";
-import { BUCKETS, groupsOf, MOST_DIMENSIONS, MOST_METRICS, type Question, type Term, TIME } from "./question";
+import { bucketOf, BUCKETS, groupsOf, MOST_DIMENSIONS, MOST_METRICS, type Question, type Term, TIME } from "./question";
 
 const t = texts.explore;
 
@@ -40,6 +40,8 @@ export interface ChoiceGroup<Value> {
 const EVENTS = ["events"];
 const ROWS = ["events", "errors", "vitals"];
 const WITH_TIME = [...ROWS, "ledger"];
+/** Narrower than the time range of a page can be. */
+const SHORT_BUCKETS = ["time:minute", "time:hour"];
 const VITAL = /^(p50|p75|p90|p95|good|needs_improvement|poor|samples)_(lcp|inp|cls|fcp|ttfb)$/;
 const ICONS: Record<keyof typeof t.metricGroups, IconName> = {
   visitors: "users", visits: "footprints", pages: "file-text", events: "mouse-pointer-click", goals: "goal", revenue: "coins", vitals: "gauge", errors: "bug", delivery: "database",
@@ -131,10 +133,10 @@ export function metricGroups(known: Known): ChoiceGroup<Term>[] {
 }
 
 /** The dimensions besides buckets of time, in groups. */
-export function dimensionGroups({ catalogue: { dimensions } }: Known): ChoiceGroup<string>[] {
+export function dimensionGroups({ catalogue: { dimensions }, currencies, money }: Known): ChoiceGroup<string>[] {
   return FIELDS.map(([id, names]) => ({
     id, label: t.fieldGroups[id], icon: FIELD_ICONS[id],
-    choices: names.flatMap((name) => find(dimensions, name) ?? []).map(({ name, meaning }) => ({ value: name, text: dimensionText(name), meaning })),
+    choices: names.filter((name) => name !== "currency" || (currencies.length && !money)).flatMap((name) => find(dimensions, name) ?? []).map(({ name, meaning }) => ({ value: name, text: dimensionText(name), meaning })),
   }));
 }
 
@@ -190,7 +192,7 @@ export function reasonAgainst(question: Question, filters: Filter[], known: Know
 /** Whether the visitors with a row of the question can be listed. */
 export const hasVisitors = (question: Question, known: Known): boolean =>
   question.metrics.some((term) => tablesOf(term, known).includes("events"))
-  && groupsOf(question).every((name) => isFilterable(name, known) && !name.startsWith(TIME));
+  && !SHORT_BUCKETS.includes(bucketOf(question) ?? "") && groupsOf(question).every((name) => isFilterable(name, known) && !name.startsWith(TIME));
 
 export const isFilterable = (name: string, { catalogue }: Known): boolean =>
   name.startsWith(PROPERTY) || (find(catalogue.dimensions, name)?.filter ?? false);

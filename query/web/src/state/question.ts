@@ -90,7 +90,10 @@ export function fittedTo(question: Question, period: Period, timezone: string): 
   const bucket = bucketOf(question);
   if (!bucket || granularitiesOf(period, timezone).includes(BUCKETS[bucket]!)) return question;
   const usual = Object.keys(BUCKETS).find((name) => BUCKETS[name] === defaultGranularity(period, timezone))!;
-  return { ...question, dimensions: question.dimensions.map((name) => (name === bucket ? usual : name)) };
+  const fitted = (name: string) => (name === bucket ? usual : name);
+  return {
+    ...question, dimensions: question.dimensions.map(fitted), orderBy: question.orderBy.map((order) => ({ ...order, field: fitted(order.field) })),
+  };
 }
 
 /** Without an order by what is no longer there. */

@@ -47,7 +47,7 @@ export const VIEWS: View[] = [
   { id: "vitals", label: texts.views.vitals, icon: "gauge", group: "quality", ranged: true, compares: true, shared: true },
   { id: "errors", key: "e", label: texts.views.errors, icon: "bug", group: "quality", ranged: true, compares: true },
   { id: "bots", key: "b", label: texts.views.bots, icon: "bot", group: "quality", ranged: true },
-  { id: "explore", key: "x", label: texts.views.explore, icon: "compass", group: "tools", ranged: true, manual: true },
+  { id: "explore", key: "x", label: texts.views.explore, icon: "compass", group: "tools", ranged: true, compares: true, manual: true },
   { id: "links", key: "l", label: texts.views.links, icon: "link", group: "tools", ranged: true, compares: "item", unfiltered: true, scope: "read:links", of: "one" },
   { id: "shares", key: "s", label: texts.views.shares, icon: "share-2", group: "tools", ranged: true, manual: true, scope: "manage:websites", of: "one" },
   { id: "setup", key: "u", label: texts.views.setup, icon: "settings", group: "tools", ranged: false, manual: true, scope: "manage:websites", of: "one" },

@@ -58,13 +58,15 @@ function Exploring(shown: Shown) {
   const known = useKnown();
   const usual = own.q || (saved?.customQuery && !own.ask) ? "rows" : "metrics";
   const tab = TABS.find(({ id }) => id === own.tab)?.id ?? usual;
+  // A saved one stays what it is: the other kind begins a new one.
+  const choose = (id: string) => id !== tab && (saved ? go({ item: "", own: id === "rows" ? { tab: id } : {} }) : goOwn({ tab: id === usual ? "" : id, shape: "" }));
   const isEmpty = tab === "metrics" && !saved && !(own.ask && parseQuestion(own.ask));
   return (
     <>
       <div class="explore-head">
         <span class="segmented" role="group" aria-label={t.kind}>
           {TABS.map(({ id, label }) => (
-            <button key={id} type="button" aria-pressed={id === tab} onClick={() => goOwn({ tab: id === usual ? "" : id, shape: "" })}>{label}</button>
+            <button key={id} type="button" aria-pressed={id === tab} onClick={() => choose(id)}>{label}</button>
           ))}
         </span>
         {isOpen() && <AllLink />}
