@@ -206,7 +206,7 @@ def test_groups_after_a_time_are_lines(dashboard: Dashboard) -> None:
     sums: dict[str, int] = {}
     for row in rows:
         event = "Page view" if row["name"] == "screen_view" else row["name"]
-        name = f"{event} · {row['device_type']}"
+        name = f"{event} · {row['device_type'].capitalize()}"
         sums[name] = sums.get(name, 0) + row["count"]
     assert sorted(names) == sorted(sums)
     assert [sums[name] for name in names] == sorted(sums.values(), reverse=True)

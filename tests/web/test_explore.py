@@ -1,261 +1,263 @@
-"""Explore: a custom query built by picking, its result, plan and files."""
+"""Explore: questions of metrics and dimensions; their answers are those of the API; saved ones."""
 
 import json
-from codecs import BOM_UTF8
-from datetime import UTC, datetime
+from collections.abc import Sequence
 from typing import Any
 
-from tests.flow.tenant import DAY
+import pytest
+
+from tests.installation import eventually
 from tests.web.dashboard import Dashboard
-from tests.web.downloads import KEEP_FILE, file_name
-from tests.web.traffic import VISITORS
+from tests.web.downloads import downloaded
 
-TODAY = datetime.now(UTC).date()
-DASHED = "3,3"
-HEADS = """[...document.querySelectorAll('main .bars thead th:first-child')].map(
-  (head) => head.innerText)"""
-BY_PATH = {
-    "table": "events",
-    "selects": [
-        {"aggregate": "count", "field": "*"},
-        {"aggregate": "uniq", "field": "anonymous_id"},
-    ],
-    "groups": ["path"],
-}
+DESKTOP = {"field": "device_type", "operator": "eq", "value": "desktop"}
+CHOICE = """(text) => [...document.querySelectorAll('.choice')].find(
+  (each) => each.firstElementChild.innerText.trim() === text && each.checkVisibility())"""
+TITLES = "[...document.querySelectorAll('main .card h2')].map((each) => each.innerText)"
+FIGURES = """[...document.querySelectorAll('.figures > div')].map(
+  (each) => [each.querySelector('dt').innerText.trim(), each.querySelector('dd').innerText])"""
+EXAMPLES = "[...document.querySelectorAll('.example')]"
 
 
-def opened(dashboard: Dashboard, exploration: dict[str, Any], **own: str) -> None:
-    dashboard.open("explore", q=json.dumps(exploration), **own)
+def asked(dashboard: Dashboard, question: dict[str, Any], **own: str) -> None:
+    dashboard.open("explore", ask=json.dumps(question), **own)
 
 
-def rows_of_the_api(dashboard: Dashboard) -> list[list[str]]:
-    selects = [
-        {"aggregate": "count", "field": "*", "alias": "count"},
-        {"aggregate": "uniq", "field": "anonymous_id", "alias": "uniq_anonymous_id"},
-    ]
-    order = [{"field": "count", "direction": "desc"}]
-    query = {"table": "events", "selects": selects, "groupBy": ["path"], "orderBy": order}
-    rows = dashboard.tenant.custom(query).json["data"]
-    return [[row["path"], str(row["count"]), str(row["uniq_anonymous_id"])] for row in rows]
+def add(dashboard: Dashboard, picker: str, text: str) -> None:
+    """Pick from the list that a button opens, by the words of the choice."""
+    dashboard.press(picker)
+    dashboard.type_into(".picker:popover-open input[type=search]", text)
+    dashboard.until(f"(found => found && (found.click(), true))(({CHOICE})({json.dumps(text)}))")
 
 
-def chosen(dashboard: Dashboard, label: str, value: str) -> None:
-    """Choose in the list with this name, as a person does."""
-    found = f"document.querySelector('select[aria-label=\"{label}\"]')"
-    dashboard.until(f"!!{found}")
-    dashboard.tab.js(
-        f"(s => {{ s.value = {json.dumps(value)}; "
-        f"s.dispatchEvent(new Event('change', {{bubbles: true}})); }})({found})"
-    )
+def reason(dashboard: Dashboard, picker: str, text: str) -> str:
+    """Why a choice is disabled."""
+    dashboard.press(picker)
+    dashboard.until(f"({CHOICE})({json.dumps(text)})?.disabled")
+    shown: str = dashboard.tab.js(f"({CHOICE})({json.dumps(text)}).lastElementChild.innerText")
+    dashboard.tab.js("document.querySelector('.picker:popover-open').hidePopover()")
+    return shown
 
 
-def test_the_result_is_that_of_the_api(dashboard: Dashboard) -> None:
-    opened(dashboard, BY_PATH)
-    expected = rows_of_the_api(dashboard)
-    assert dashboard.rows("Result") == expected
-    assert len(expected) == 4
-
-    dashboard.press("Bars")
-    dashboard.until("document.querySelector('.bars')")
-    rows = dashboard.rows("Result")
-    assert rows[: len(expected)] == [row[:2] for row in expected]
-    assert rows[len(expected) :] == [[row[0], row[2]] for row in expected]
+def saved(dashboard: Dashboard) -> list[dict[str, Any]]:
+    return list(dashboard.client.saved("explorations", dashboard.tenant.website.id))
 
 
-def test_the_request_says_where_each_column_is_in_the_answer(dashboard: Dashboard) -> None:
-    opened(dashboard, BY_PATH)
-    dashboard.press("The request behind this number: Result")
-    code = "[...document.querySelectorAll('dialog .answer-fields code')].map(c => c.innerText)"
-    places = dashboard.until(f"({code}).length && {code}")
-    assert places == ["data[].path", "data[].count", "data[].uniq_anonymous_id"]
+def percent(value: float) -> str:
+    return f"{round(value, 1):g}%"
 
 
-def test_a_question_is_built_by_picking_words(dashboard: Dashboard) -> None:
+def test_every_example_is_answered_at_the_first_click(dashboard: Dashboard) -> None:
     dashboard.open("explore")
-    dashboard.press("Add to: Groups")
-    dashboard.until("document.activeElement.getAttribute('aria-label') === 'Groups 2'")
-    options = dashboard.tab.js(
-        "[...document.activeElement.options].map((each) => [each.value, each.text])"
-    )
-    assert ["name", "Event (name)"] in options
-    assert ["visit.channel", "Channel (visit.channel)"] in options
-    assert ["time:daily", "Day (time:daily)"] in options
-    chosen(dashboard, "Groups 2", "name")
-    dashboard.until("decodeURIComponent(location.search).includes('time:daily\",\"name')")
+    count = dashboard.until(f"{EXAMPLES}.length")
+    assert count == 6
+    for at in range(count):
+        title = dashboard.until(f"{EXAMPLES}[{at}]?.querySelector('b').innerText")
+        dashboard.tab.js(f"{EXAMPLES}[{at}].click()")
+        dashboard.until("location.search.includes('ask=')")
+        dashboard.settle()
+        assert not dashboard.tab.js("!!document.querySelector('main .failed')"), title
+        drawn = "document.querySelector('main :is(.plot canvas, .table-frame tbody tr)')"
+        assert dashboard.until(f"!!{drawn}"), title
+        dashboard.tab.js("history.back()")
+        dashboard.until(f"{EXAMPLES}.length")
+
+
+def test_bars_are_the_rows_of_the_api(dashboard: Dashboard) -> None:
+    asked(dashboard, {"metrics": ["visits", "bounce_rate"], "dimensions": ["visit.channel"]})
+    rows = dashboard.metrics("visits", "bounce_rate", dimensions=["visit.channel"])
+    assert len(rows) > 1
+    shown = dashboard.rows("Visits, Bounce rate by Channel")
+    assert [row[:3] for row in shown] == [
+        [row["visit.channel"], f"{row['visits']:,}", percent(row["bounce_rate"])] for row in rows
+    ]
+    widths = dashboard.tab.js("[...document.querySelectorAll('main .bar')].map(b => b.style.width)")
+    assert widths[0] == "100%"
+
+    dashboard.press("Bounce rate", "main thead")
+    dashboard.until("decodeURIComponent(location.search).includes('orderBy')")
     dashboard.settle()
-    stored = {row["name"] for row in dashboard.ask("custom_events")}
-    assert {row[1] for row in dashboard.rows("Result")} == {"Page view screen_view", *stored}
-    heads = dashboard.tab.js(
-        "[...document.querySelectorAll('main th[scope=col]')].map((each) => each.innerText)"
+    order = [{"field": "bounce_rate", "direction": "desc"}]
+    rows = dashboard.metrics("visits", "bounce_rate", dimensions=["visit.channel"], orderBy=order)
+    expected = [row["visit.channel"] for row in rows]
+    eventually(
+        lambda: [row[0] for row in dashboard.rows("Visits, Bounce rate by Channel")] == expected, 30
     )
-    assert [head.split("\n")[:2] for head in heads] == [
-        ["Day", "time:daily"],
-        ["Event", "name"],
-        ["Count", "count"],
+
+
+def test_numbers_are_those_of_the_api(dashboard: Dashboard) -> None:
+    names = ["visitors", "bounce_rate", "p75_lcp", "errors"]
+    asked(dashboard, {"metrics": names})
+    [row] = dashboard.metrics(*names)
+    assert dashboard.until(f"({FIGURES}).length && {FIGURES}") == [
+        ["Visitors", str(row["visitors"])],
+        ["Bounce rate", percent(row["bounce_rate"])],
+        ["LCP (p75)", f"{round(row['p75_lcp'] / 1000, 2):g} s"],
+        ["Errors", str(row["errors"])],
     ]
 
 
-def test_every_column_of_every_table_has_words_of_its_own(dashboard: Dashboard) -> None:
-    for table in dashboard.client.tables()["tables"]:
-        opened(dashboard, {"table": table["name"]})
-        options = dashboard.until(
-            "(s => s && [...s.options].map((each) => [each.value, each.text]))"
-            "(document.querySelector('select[aria-label=\"Groups 1\"]'))"
-        )
-        texts = [text for name, text in options if name != "properties."]
-        words = [text.split(" (")[0] if text.endswith(")") else text for text in texts]
-        assert not [text for text, word in zip(texts, words, strict=True) if "_" in word]
-        assert len(set(texts)) == len(texts)
-
-
-def test_what_is_added_has_the_focus(dashboard: Dashboard) -> None:
-    dashboard.open("explore")
-    for list_, name in (
-        ("Groups", "Groups 2"),
-        ("Values", "Values 2: Aggregate"),
-        ("Filters", "Filters 1"),
-    ):
-        dashboard.press(f"Add to: {list_}")
-        dashboard.until(f"document.activeElement.getAttribute('aria-label') === {name!r}")
-    dashboard.press("Add to: Only rows in which")
-    dashboard.until("document.activeElement.closest('fieldset')?.innerText.startsWith('Only rows')")
-    assert dashboard.tab.js("document.activeElement.tagName") == "SELECT"
-
-    dashboard.press("Remove from Filters: 1")
-    dashboard.until("document.activeElement.getAttribute('aria-label') === 'Add to: Filters'")
-
-
-def test_a_filter_takes_words_for_values(dashboard: Dashboard) -> None:
-    opened(dashboard, {**BY_PATH, "filters": [{"field": "name", "operator": "eq", "value": ""}]})
-    value = ".condition input[list]"
-    suggested = dashboard.until(
-        "(o => o.length && o.map((each) => [each.value, each.text]))"
-        "([...document.querySelectorAll('.condition datalist option')])"
-    )
-    assert ["Page view", "screen_view"] in suggested
-    dashboard.type_into(value, "Page view")
-    dashboard.tab.js("document.activeElement.blur()")
-    dashboard.until("decodeURIComponent(location.search).includes('\"screen_view\"')")
-    dashboard.settle()
-    views = {row["name"]: row["pageviews"] for row in dashboard.ask("top_pages")}
-    assert {row[0]: int(row[1]) for row in dashboard.rows("Result")} == views
-    assert dashboard.tab.js(f"document.querySelector({json.dumps(value)}).value") == "Page view"
-
-
-def test_groups_after_a_time_are_lines(dashboard: Dashboard) -> None:
-    groups = ["time:hourly", "name", "device_type"]
-    opened(dashboard, {"groups": groups}, shape="line")
-    names = dashboard.until(
-        "(l => l.length && l.map((each) => each.innerText.trim()))"
-        "([...document.querySelectorAll('.legend li')])"
-    )
-    select = {"aggregate": "count", "field": "*", "alias": "count"}
-    query = {"table": "events", "selects": [select], "groupBy": groups}
-    rows = dashboard.tenant.custom(query).json["data"]
-    sums: dict[str, int] = {}
-    for row in rows:
-        event = "Page view" if row["name"] == "screen_view" else row["name"]
-        name = f"{event} · {row['device_type']}"
-        sums[name] = sums.get(name, 0) + row["count"]
-    assert sorted(names) == sorted(sums)
-    assert [sums[name] for name in names] == sorted(sums.values(), reverse=True)
-
-    dashboard.press("Show as table")
-    table = dashboard.rows("Result")
-    totals = [sum(int(row[at + 1]) for row in table) for at in range(len(names))]
-    assert totals == [sums[name] for name in names]
-
-
-def test_each_value_is_a_line_and_has_bars(dashboard: Dashboard) -> None:
-    selects: list[dict[str, str]] = BY_PATH["selects"]  # type: ignore[assignment]
-    opened(dashboard, {"groups": ["time:daily"], "selects": selects}, shape="line")
+def test_lines_are_those_of_the_api(dashboard: Dashboard) -> None:
+    """A day has hours: the width of the buckets is one that the time range can have."""
+    asked(dashboard, {"metrics": ["visitors"], "dimensions": ["time:day", "visit.channel"]})
     legend = "[...document.querySelectorAll('.legend li')].map((each) => each.innerText.trim())"
-    dashboard.until(f"{legend}.length")
-    names = dashboard.tab.js(legend)
+    names = dashboard.until(f"({legend}).length && {legend}")
+    top = dashboard.metrics("visitors", dimensions=["visit.channel"])
+    assert names == [row["visit.channel"] for row in top]
+    rows = dashboard.metrics("visitors", dimensions=["time:hour", "visit.channel"])
     dashboard.press("Show as table")
-    table = dashboard.rows("Result")
-
-    aliased = [select | {"alias": select["aggregate"]} for select in selects]
-    query = {"table": "events", "selects": aliased, "groupBy": ["time:daily"]}
-    rows = dashboard.tenant.custom(query).json["data"]
-    assert names == ["Count", "Different values: Visitor id"]
-    for at, alias in enumerate(("count", "uniq"), 1):
-        assert sum(int(row[at]) for row in table) == sum(row[alias] for row in rows)
-
-    dashboard.press("Bars")
-    dashboard.until("document.querySelectorAll('main .bars').length === 2")
+    shown = dashboard.rows("Visitors by Hour and Channel")
+    for at, name in enumerate(names, 1):
+        values = [row["visitors"] for row in rows if row["visit.channel"] == name]
+        assert sorted(int(row[at]) for row in shown if row[at] != "0") == sorted(values)
 
 
-def test_bars_of_several_groups_are_a_list_for_each_value_of_the_first(
-    dashboard: Dashboard,
-) -> None:
-    count = [{"aggregate": "count", "field": "*"}]
-    groups = ["device_type", "path", "name"]
-    opened(dashboard, {"table": "events", "selects": count, "groups": groups}, shape="bar")
-    heads = dashboard.until(f"({HEADS}).length > 1 && ({HEADS})")
+def test_several_metrics_over_time_have_a_chart_for_each_unit(dashboard: Dashboard) -> None:
+    metrics = ["visitors", "visits", "bounce_rate"]
+    asked(dashboard, {"metrics": metrics, "dimensions": ["time:hour"]})
+    dashboard.until("document.querySelectorAll('main .plot canvas').length === 2")
 
-    query = {"table": "events", "selects": [{**count[0], "alias": "n"}], "groupBy": groups}
-    rows = dashboard.tenant.custom(query).json["data"]
-    assert len(heads) == len({row["device_type"] for row in rows})
-    assert all(head.startswith("Device: ") and "Page, Event" in head for head in heads), heads
-    shown = dashboard.tab.js("document.querySelectorAll('main .bars tbody tr').length")
-    assert shown == len(rows)
-    longest = dashboard.tab.js(
-        "[...document.querySelectorAll('main .bar')].filter((each) => each.style.width === '100%')"
-        ".map((each) => each.closest('tr').querySelector('td').title)"
+    dashboard.press("Table")
+    dashboard.settle()
+    rows = dashboard.metrics(*metrics, dimensions=["time:hour"])
+    shown = dashboard.rows("Visitors, Visits, Bounce rate by Hour")
+    assert [row[1:3] for row in shown] == [[str(r["visitors"]), str(r["visits"])] for r in rows]
+
+
+def test_a_question_is_built_by_picking(dashboard: Dashboard) -> None:
+    dashboard.open("explore")
+    add(dashboard, "Choose a metric", "Page views")
+    dashboard.until(f"({TITLES}).includes('Page views')")
+    add(dashboard, "Choose a dimension", "Page")
+    dashboard.until(f"({TITLES}).includes('Page views by Page')")
+    dashboard.settle()
+    rows = dashboard.metrics("page_views", dimensions=["path"])
+    shown = dashboard.rows("Page views by Page")
+    assert [row[:2] for row in shown] == [[r["path"], str(r["page_views"])] for r in rows]
+
+    dashboard.press("Remove Page")
+    dashboard.until(f"({TITLES}).includes('Page views')")
+    dashboard.tab.js("history.back()")
+    dashboard.until(f"({TITLES}).includes('Page views by Page')")
+
+
+def test_a_property_of_events_is_a_dimension(dashboard: Dashboard) -> None:
+    dashboard.open("explore")
+    add(dashboard, "Choose a metric", "Events")
+    dashboard.press("Choose a dimension")
+    dashboard.type_into(".picker:popover-open input[type=search]", "plan")
+    name = "Property plan"
+    dashboard.until(f"(found => found && (found.click(), true))(({CHOICE})({json.dumps(name)}))")
+    dashboard.until("location.search.includes('properties.plan')")
+    dashboard.settle()
+    rows = dashboard.metrics("events", dimensions=["properties.plan"])
+    shown = dashboard.rows(f"Events by {name}")
+    assert [row[1] for row in shown] == [str(row["events"]) for row in rows]
+
+
+def test_what_cannot_be_asked_together_says_why(dashboard: Dashboard) -> None:
+    asked(dashboard, {"metrics": ["events"], "dimensions": ["name"]})
+    assert reason(dashboard, "Choose a metric", "LCP (p75)") == (
+        "Not by Event: its rows do not have that."
     )
-    assert set(longest) == {f"{max(row['n'] for row in rows):,}"}
+    asked(dashboard, {"metrics": ["p75_lcp"]})
+    assert reason(dashboard, "Choose a dimension", "Event") == (
+        "Not with LCP (p75): its rows do not have this."
+    )
+    asked(dashboard, {"metrics": ["events"], "dimensions": ["name", "path"]})
+    assert "At most 2" in reason(dashboard, "Choose a dimension", "Country")
 
 
-def test_a_line_says_what_it_needs(dashboard: Dashboard) -> None:
-    opened(dashboard, BY_PATH, shape="line")
-    assert "choose Hour, Day, Week or Month as the first group" in dashboard.text("main .empty")
+def test_a_filter_that_a_metric_cannot_have_is_no_error(dashboard: Dashboard) -> None:
+    asked(dashboard, {"metrics": ["p75_lcp"]}, f="name:eq:signup")
+    text = dashboard.text("main .empty")
+    assert text == "LCP (p75): Not under the filter Event: its rows do not have that."
 
 
-def test_it_says_what_it_reads_and_gives_files(dashboard: Dashboard) -> None:
-    opened(dashboard, BY_PATH)
-    dashboard.press("What it reads")
-    stored = dashboard.tenant.rows("summary")[0]["total_events"]
-    assert f"{stored} rows of the table events" in dashboard.text("dialog li")
-    dashboard.press("Close", "dialog")
-
-    dashboard.tab.js(KEEP_FILE)
-    for format_, extension in (("csv", "csv"), ("parquet", "parquet"), ("arrow", "arrows")):
-        dashboard.press(f"Download all rows as {format_}")
-        assert dashboard.until("window.fileName") == file_name(
-            dashboard, "explore-events", extension
-        )
-        if format_ == "csv":
-            first = "window.file.arrayBuffer().then((all) => [...new Uint8Array(all).slice(0, 3)])"
-            assert bytes(dashboard.tab.js(first)) == BOM_UTF8  # for spreadsheets
-            text = dashboard.tab.js("window.file.text()")
-            lines = [line.split(",") for line in text.split()]
-            assert lines[1:] == rows_of_the_api(dashboard)
-        dashboard.tab.js("window.file = window.fileName = null")
+@pytest.mark.parametrize(
+    "metrics",
+    [["visitors", "visits"], ["new_visitors", "page_views", "exit_rate"], ["errors", "error_rate"]],
+)
+def test_every_dimension_that_can_be_picked_is_answered(
+    dashboard: Dashboard, metrics: Sequence[str]
+) -> None:
+    """The page knows what goes together: no choice that it offers is refused."""
+    asked(dashboard, {"metrics": metrics})
+    dashboard.press("Choose a dimension")
+    choices = dashboard.until(
+        "(c => c.length && c)([...document.querySelectorAll('.picker:popover-open .choice')]"
+        ".filter((each) => !each.disabled).map((each) => each.dataset.value))"
+    )
+    assert len(choices) > 20
+    for choice in choices:
+        dashboard.metrics(*metrics, dimensions=[json.loads(choice)])
 
 
-def test_a_file_has_more_rows_than_the_table_shows(dashboard: Dashboard) -> None:
-    limit = 10
-    assert limit < VISITORS
-    opened(dashboard, {**BY_PATH, "groups": ["anonymous_id"], "limit": limit})
-    assert len(dashboard.rows("Result")) == limit
-
-    dashboard.tab.js(KEEP_FILE)
-    dashboard.press("Download all rows as csv")
-    dashboard.until("!!window.file")
-    text = dashboard.tab.js("window.file.text()")
-    assert len(text.split()) == 1 + VISITORS
+def test_the_visitors_behind_a_row(dashboard: Dashboard) -> None:
+    asked(dashboard, {"metrics": ["visitors"], "dimensions": ["visit.channel"]})
+    [row, *_] = dashboard.metrics("visitors", dimensions=["visit.channel"])
+    dashboard.until("!!document.querySelector('main td a.icon')")
+    dashboard.tab.js("document.querySelector('main td a.icon').click()")
+    dashboard.until("location.pathname.endsWith('/visitors')")
+    dashboard.settle()
+    shown = dashboard.until("document.querySelectorAll('main tbody tr').length")
+    assert shown == row["visitors"]
 
 
-def test_the_running_day_of_several_lines_is_dashed(page: Dashboard) -> None:
-    """Seen by what the chart asks of the canvas; on days that are over nothing is dashed."""
-    wrapped = """const { setLineDash } = CanvasRenderingContext2D.prototype;
-      window.dashes = [];
-      CanvasRenderingContext2D.prototype.setLineDash = function (dash) {
-        window.dashes.push(String(dash)); setLineDash.call(this, dash); };"""
-    page.tab.before_each(wrapped)
-    exploration = {**BY_PATH, "groups": ["time:daily", "path"]}
-    for period, running in ((f"{DAY}..{TODAY}", True), (f"{DAY}..{DAY}", False)):
-        opened(page, exploration, shape="line", period=period)
-        page.until("document.querySelector('.plot canvas') && window.dashes.length")
-        assert (DASHED in set(page.tab.js("window.dashes"))) is running
+def test_the_file_and_the_request_are_those_of_the_question(dashboard: Dashboard) -> None:
+    asked(dashboard, {"metrics": ["visits"], "dimensions": ["visit.channel"], "limit": 10})
+    title = "Visits by Channel"
+    rows = dashboard.metrics("visits", dimensions=["visit.channel"])
+    assert [list(row.values()) for row in downloaded(dashboard, title)] == [
+        [row["visit.channel"], str(row["visits"])] for row in rows
+    ]
+    dashboard.press(f"{title}: definition, file and request")
+    dashboard.press("The request behind this number")
+    code = "[...document.querySelectorAll('dialog .answer-fields code')].map(c => c.innerText)"
+    assert dashboard.until(f"({code}).length && {code}") == [
+        "data[].visit.channel",
+        "data[].visits",
+    ]
+    assert '"metrics":["visits"]' in dashboard.text("dialog pre")
+
+
+def test_a_question_is_saved_opened_changed_renamed_and_deleted(dashboard: Dashboard) -> None:
+    question = {"metrics": ["visits"], "dimensions": ["visit.channel"]}
+    asked(dashboard, question, f="device_type:eq:desktop", shape="table")
+    expected = dashboard.rows("Visits by Channel")
+    dashboard.press("Save …")
+    dashboard.type_into("dialog input[name=name]", "Desktop channels")
+    dashboard.type_into("dialog textarea[name=description]", "Where they come from")
+    dashboard.press("Save", "dialog")
+    dashboard.until("document.querySelector('.card h2')?.innerText === 'Desktop channels'")
+    [record] = saved(dashboard)
+    assert record["metricsQuery"] == {**question, "filters": [DESKTOP]}
+    assert (record["shape"], record["description"]) == ("table", "Where they come from")
+    assert dashboard.path.endswith(f"/explore/{record['id']}")
+    dashboard.settle()
+    assert dashboard.rows("Visits by Channel") == expected  # its filter is no longer the page's
+    assert dashboard.tab.js("location.search.includes('f=')") is False
+
+    dashboard.open("explore")
+    text = dashboard.text(".saved-list li")
+    assert "Desktop channels" in text
+    assert "Visits by Channel · Device is Desktop" in text
+    assert record["createdBy"] is None or record["createdBy"] in text
+    dashboard.tab.js("document.querySelector('.saved-list a').click()")
+    dashboard.until("document.querySelector('.card h2')?.innerText === 'Desktop channels'")
+
+    add(dashboard, "Choose a metric", "Visitors")
+    dashboard.press("Save")
+    eventually(lambda: saved(dashboard)[0]["metricsQuery"]["metrics"] == ["visits", "visitors"], 30)
+    dashboard.until("!location.search.includes('ask=')")
+
+    dashboard.press("Name and description …")
+    dashboard.type_into("dialog input[name=name]", "Channels of desktops")
+    dashboard.press("Save", "dialog")
+    dashboard.until("document.querySelector('.card h2')?.innerText === 'Channels of desktops'")
+
+    dashboard.press("Delete …")
+    dashboard.press("Delete", "dialog")
+    dashboard.until("!document.querySelector('dialog')")
+    eventually(lambda: saved(dashboard) == [], 30)
+    assert dashboard.path.endswith("/explore")
