@@ -132,6 +132,13 @@ class Dashboard(Struct):
         found: list[list[str]] = self.until(f"({TABLE})({json.dumps(title)})")
         return found
 
+    def visitor_ids(self, scope: str = "main") -> list[str]:
+        """The ids of the visitors that are named, in order."""
+        names = f"[...document.querySelectorAll({json.dumps(scope + ' .visitor-name')})]"
+        last = "decodeURIComponent(link.pathname.split('/').at(-1))"
+        found: list[str] = self.until(f"{names}.map((link) => {last})")
+        return found
+
     def text(self, selector: str) -> str:
         """The text of the first element."""
         return str(self.until(f"document.querySelector({json.dumps(selector)})?.innerText"))

@@ -278,7 +278,7 @@ def visits(dashboard: Dashboard, asked: Filters) -> list[list[str]]:
 
 def visitors(dashboard: Dashboard, asked: Filters) -> list[list[str]]:
     rows = dashboard.ask("profile_list", filters=asked)
-    return shown(rows, "visitor_id", "session_count", "page_views", "custom_event_count")
+    return shown(rows, "session_count", "page_views", "custom_event_count")
 
 
 def paths(dashboard: Dashboard, asked: Filters) -> list[list[str]]:
@@ -331,12 +331,12 @@ PARTS: tuple[tuple[str, str, str, list[int], Rows], ...] = (
     ),
     ("list/top_pages", CELLS, "table", [0, 1, 2, 3], pages),
     ("events", CELLS, ".card[aria-label=Events] table", [0, 1, 2, 3, 4], events),
-    ("sessions", CELLS, "table", [2, 3], visits),
-    ("visitors", CELLS, "table", [0, 3, 4, 5], visitors),
+    ("sessions", CELLS, "table", [4, 5], visits),
+    ("visitors", CELLS, "table", [3, 4, 5], visitors),
     ("paths", CELLS, "table", [0, 1, 2, 3], paths),
     ("goals", CELLS, ".card[aria-label=Goals] table", [1, 2, 3, 4], goals),
     ("retention", CELLS, "table", [1], retention),
-    ("vitals", CELLS, ".card[aria-label='By page'] table", [0, 1], vitals),
+    ("vitals", CELLS, ".card[aria-label='Side by side'] table", [0, 1], vitals),
     ("bots", CELLS, ".card[aria-label^=Bots] table", [0, 1, 2, 3], bots),
     ("errors", TEXTS, ".card[aria-label=Errors] .facts dd", [], errors),
 )

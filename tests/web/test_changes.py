@@ -86,7 +86,6 @@ def test_without_errors_before_no_percentage_is_shown(page: Dashboard) -> None:
 TABLES = {
     "list/top_pages": ("Pages", "Visitors"),
     "events": ("Events", "Events"),
-    "errors": ("Grouped errors", "Errors"),
 }
 """The title of the table of a view, and the number whose change it shows."""
 

@@ -15,18 +15,38 @@ def test_totals_and_groups_are_those_of_the_api(dashboard: Dashboard) -> None:
     assert facts["Errors"] == str(summary["totalErrors"])
     assert facts["Affected visitors"] == str(summary["affectedUsers"])
 
-    groups = dashboard.ask("error_fingerprints")
+    groups = dashboard.ask("error_changes")
     rows = dashboard.rows("Grouped errors")
-    assert [[row[0].split("\n")[0], *row[1:3]] for row in rows] == shown(
+    [whole] = dashboard.ask("summary_metrics")
+    shares = [f"{100 * group['users'] / whole['unique_visitors']:.1f}" for group in groups]
+    assert [[row[0].split("\n")[0], row[2], row[3].split()[0]] for row in rows] == shown(
         groups, "name", "count", "users"
     )
+    assert [row[3].split()[1] for row in rows] == [f"{s.removesuffix('.0')}%" for s in shares]
 
 
-def test_groups_show_their_change(dashboard: Dashboard) -> None:
-    dashboard.open("errors")
-    assert {row[2] for row in dashboard.rows("Grouped errors")} == {"–"}
+def test_what_is_new_is_said_first_and_has_a_tab(dashboard: Dashboard) -> None:
     dashboard.open("errors", compare=RANGE)
-    assert {row[2] for row in dashboard.rows("Grouped errors")} == {"±0%"}
+    groups = dashboard.ask("error_changes")
+    assert {group["state"] for group in groups} == {"new"}
+    rows = dashboard.rows("Grouped errors")
+    assert [row[1].split("\n")[0] for row in rows] == ["New"] * len(groups)
+    advice = dashboard.text(".advice")
+    assert advice.startswith(f"{len(groups)} new errors since ")
+    assert f"Start with {groups[0]['name']} ({groups[0]['users']} visitors)." in advice
+
+    dashboard.press(f"New {len(groups)}", "main")
+    dashboard.until("new URLSearchParams(location.search).get('state') === 'new'")
+    dashboard.settle()
+    assert [row[0].split("\n")[0] for row in dashboard.rows("Grouped errors")] == [
+        group["name"] for group in groups
+    ]
+
+
+def test_without_a_time_before_nothing_is_called_new(dashboard: Dashboard) -> None:
+    dashboard.open("errors")
+    assert "There is no time before to compare with." in dashboard.text(".advice")
+    assert dashboard.tab.js("!document.querySelector('main .state')")
 
 
 def test_a_group_opens_with_stack_pages_and_latest(dashboard: Dashboard) -> None:
@@ -38,7 +58,7 @@ def test_a_group_opens_with_stack_pages_and_latest(dashboard: Dashboard) -> None
     assert dashboard.text("main pre") == group["stack"]
     facts = dashboard.until(FACTS)
     assert facts["Errors"] == str(group["count"])
-    assert facts["Place"] == f"{group['filename']}:{group['line']}"
+    assert facts["Place"] == f"/app.js:{group['line']}"
     assert dashboard.rows("Page") == [["/pricing", str(group["count"])]]
     assert len(dashboard.rows("Latest errors")) == group["count"]
 

@@ -132,9 +132,7 @@ def test_who_left_a_funnel_is_listed(dashboard: Dashboard) -> None:
     dashboard.tab.js("document.querySelector('.funnel .dropped').click()")
     dashboard.until("document.querySelector('dialog tbody tr')")
     of = {"name": "funnel", "steps": STEPS[:2], "step": 2, "outcome": "dropped"}
-    listed = dashboard.tab.js(
-        "[...document.querySelectorAll('dialog tbody th')].map((each) => each.innerText.trim())"
-    )
+    listed = dashboard.visitor_ids("dialog")
     assert listed == [row["visitor_id"] for row in dashboard.ask("visitors", of=of)]
     assert listed
 

@@ -12,7 +12,7 @@ MINUTE_MS = 60_000
 
 
 LONG = "W" * 250
-FEED = "main .card[aria-label='Events as they come']"
+FEED = "main .card[aria-label='What just happened']"
 
 
 def view(tenant: Tenant, path: str, name: str = "screen_view") -> None:
@@ -41,21 +41,30 @@ def test_a_page_view_appears_while_the_view_is_open(dashboard: Dashboard, visite
 
     view(visited, "/live-2")
 
-    for card in ("Events as they come", "Pages"):
+    for card in ("What just happened", "Pages now"):
         dashboard.until(
             f"document.querySelector('main .card[aria-label=\"{card}\"]')"
             "?.innerText.includes('/live-2')"
         )
-    pages = {row[0]: row[1] for row in dashboard.rows("Pages")}
+    pages = {row[0]: row[1] for row in dashboard.rows("Pages now")}
     assert pages["/live-2"] == "1"
 
 
-def test_a_long_event_name_leaves_the_other_columns_in_sight(
+def test_a_tagged_visit_is_shown_with_its_source_in_words(
     dashboard: Dashboard, visited: Tenant
 ) -> None:
+    view(visited, "/tagged?utm_source=newsletter")
+    dashboard.open("live")
+    dashboard.until(f"document.querySelector({FEED!r})?.innerText.includes('Viewed /tagged')")
+    dashboard.settle()
+
+    assert ["newsletter", "1"] in dashboard.rows("Sources now")
+
+
+def test_a_long_event_name_leaves_the_rest_in_sight(dashboard: Dashboard, visited: Tenant) -> None:
     view(visited, "/live", LONG)
     dashboard.open("live")
-    frame = f'document.querySelector("{FEED} .table-frame")'
+    frame = f'document.querySelector("{FEED} .feed")'
     dashboard.until(f"{frame}?.innerText.includes({LONG!r})")
 
     assert dashboard.tab.js(f"{frame}.scrollWidth <= {frame}.clientWidth")

@@ -139,7 +139,7 @@ def test_web_vitals_are_shared_without_what_a_link_may_not_ask(
     visitor.settle()
 
     [device] = dashboard.ask("web_vitals_by_device", filters=[DESKTOP])
-    [row] = visitor.rows("By device and country")
+    [row] = visitor.rows("Side by side")
     assert row[-2:] == [str(device["measurements"]), str(device["visitors"])]
     assert not visitor.tab.js("!!document.querySelector('.rating-bar')")
     visitor.check_tab()

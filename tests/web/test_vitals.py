@@ -2,7 +2,7 @@
 
 from tests.web.dashboard import Dashboard
 
-BY_GROUP = "By device and country"
+BY_GROUP = "Side by side"
 VITALS = ("LCP", "INP", "CLS", "FCP", "TTFB")
 TOTALS = """Object.fromEntries([...document.querySelectorAll(".vitals .total")].map((total) =>
   [total.querySelector(".total-label").innerText.split(" ")[0],
@@ -44,17 +44,24 @@ def test_another_vital_is_drawn_over_time(dashboard: Dashboard) -> None:
 def test_tables_rate_each_page_and_device_in_words(dashboard: Dashboard) -> None:
     dashboard.open("vitals")
     [page] = dashboard.ask("web_vitals_by_page")
-    [shown] = dashboard.rows("By page")
+    [shown] = dashboard.rows(BY_GROUP)
     assert shown[0] == page["name"]
     assert shown[1].split("\n") == [f"{page['p75_lcp'] / 1000:g} s", "poor"]
-    heads = "[...document.querySelectorAll('section[aria-label=\"By page\"] th[scope=col]')]"
+    heads = "[...document.querySelectorAll('section[aria-label=\"Side by side\"] th[scope=col]')]"
     titles = dashboard.until(f"{heads}.map((head) => head.innerText.trim())")
     of_all = sum(row["samples"] for row in dashboard.ask("vitals_overview"))
     assert shown[titles.index("Measurements of all vitals ↓")] == str(of_all)
-    devices = dashboard.ask("web_vitals_by_device")
-    assert {row[0] for row in dashboard.rows("By device and country")} == {
-        row["name"] for row in devices
+
+
+def test_each_vital_of_a_page_has_its_samples_and_few_are_uncertain(dashboard: Dashboard) -> None:
+    dashboard.open("vitals")
+    rows = dashboard.rows("Pages: what needs attention")
+    expected = {row["metric_name"]: row for row in dashboard.ask("vitals_by_page")}
+    assert {row[1]: row[-1] for row in rows} == {
+        name: f"{row['samples']} uncertain" for name, row in expected.items()
     }
+    assert rows[0][2].split("\n")[-1].split(" ")[-1] == "poor"  # the worst first
+    assert dashboard.text(".advice").startswith("No page has 50 measurements")
 
 
 def test_groups_are_sorted_by_a_vital(dashboard: Dashboard) -> None:

@@ -41,11 +41,13 @@ export default function Errors() {
 
 function AllErrors() {
   const before = useComparedData();
+  const compares = address.value.compare !== "none";
+  const hasBefore = compares && before !== "none";
   return (
     <>
-      {before && <Advice hasBefore={before !== "none"} />}
+      {(before || !compares) && <Advice hasBefore={hasBefore} />}
       <Summary before={before} />
-      <GroupTable hasBefore={before !== "none"} />
+      <GroupTable hasBefore={hasBefore} />
       <TimeSeries title={t.series} unit={t.errors} name="error_chart_data" field="totalErrors" format={countFormat} />
     </>
   );
@@ -103,7 +105,7 @@ function Advice({ hasBefore }: { hasBefore: boolean }) {
             <p class={`advice ${worrying ? "worse" : first ? "" : "better"}`}>
               <Icon name={worrying ? "triangle-alert" : first ? "info" : "circle-check"} />
               <span>
-                {!first ? unlessFiltered(t.none) : !hasBefore ? t.advice.noBefore : worrying ? adviceOf(rows, states.value?.rows ?? []) : t.advice.calm}
+                {!first ? unlessFiltered(t.none) : !hasBefore ? address.value.compare !== "none" && t.advice.noBefore : worrying ? adviceOf(rows, states.value?.rows ?? []) : t.advice.calm}
                 {first && <> {t.advice.start} <a href={groupAddress(first)} onClick={follow}>{first.name}</a> ({t.affected(first.users, formatNumber(first.users))}).</>}
               </span>
             </p>
