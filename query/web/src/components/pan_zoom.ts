@@ -87,6 +87,7 @@ export function usePanZoom(drawing: RefObject<SVGSVGElement | null>, width: numb
       } as Record<string, (() => void) | undefined>)[event.key];
       if (!act || event.ctrlKey || event.metaKey || event.altKey || (event.key.startsWith("Arrow") && latest.current.scale === 1)) return;
       event.preventDefault();
+      event.stopPropagation(); // arrows move the time range elsewhere
       act();
     },
   };

@@ -143,7 +143,7 @@ const reachedBy = (goal: Goal | undefined): string =>
   goal ? `${texts.steps.kinds[goal.path ? "path" : "event"]} ${isolate(goal.path ?? goal.event ?? "")}` : "";
 
 function Course({ name, values, isRunning }: { name: string; values: number[] | undefined; isRunning: boolean | undefined }) {
-  return values ? <Sparkline values={values} isRunning={isRunning} label={t.courseOf(name, formatNumber(Math.max(0, ...values)))} /> : <span class="course" aria-busy="true" />;
+  return values ? <Sparkline values={values} isRunning={isRunning} label={t.courseOf(name, formatNumber(Math.max(0, ...values)))} /> : <span class="course" />;
 }
 
 /** The amounts of each currency, and of one conversion; null while they load. */
