@@ -141,6 +141,7 @@ def test_several_conditions_are_made_by_keyboard_and_applied_together(values: Da
     values.until("document.querySelectorAll('.filter-row').length === 2")
     change_field(values, "country")
     values.type_into(VALUE, "germany")
+    values.until(f'JSON.stringify({OPTIONS}) === \'[["DE","Germany","2"]]\'')
     assert "f=" not in values.tab.address
     values.press_keys("Enter")
     values.until("document.querySelectorAll('.values .chip').length === 3")
