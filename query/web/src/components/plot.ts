@@ -1,4 +1,4 @@
-// Draws series with uPlot: x is the position of a bucket, since labels are local times. Colors are those of the style sheet.
+// Draws series with uPlot: x is the position of a bucket, since labels are local times. Colors are those of tokens.css.
 import uPlot from "uplot";
 import { countFormat, formatCompact, formatDuration } from "../state/format";
 import { locale } from "../state/language";
@@ -183,24 +183,25 @@ function axesOf(frame: HTMLElement, { labels, granularity, format, tickText }: P
 }
 
 /** Round numbers for the grid, from 0 to one that no value is above. */
-export function scaleOf(lines: Pick<PlotLine, "values">[], height: number, format: Plot["format"]): number[] {
+function scaleOf(lines: Pick<PlotLine, "values">[], height: number, format: Plot["format"]): number[] {
   const most = Math.max(0, ...lines.flatMap(({ values }) => values.map((value) => value ?? 0)));
   const rows = Math.max(2, Math.floor(height / ROW_ROOM));
-  const step = stepOf(most / rows, format);
+  const areWhole = lines.every(({ values }) => values.every((value) => value === null || Number.isInteger(value)));
+  const step = stepOf(most / rows, format, areWhole);
   return Array.from({ length: Math.max(1, Math.ceil(most / step)) + 1 }, (_, i) => Number((i * step).toPrecision(12)));
 }
 
 /** Distances of durations, in seconds; from hours on as of numbers. */
 const SECONDS = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600];
 
-/** The smallest round distance from `least` on; counts have no fractions. */
-function stepOf(least: number, format: Plot["format"]): number {
+/** The smallest round distance from `least` on; whole numbers, such as counts, have no fractions between them. */
+function stepOf(least: number, format: Plot["format"], areWhole: boolean): number {
   const duration = format === formatDuration ? SECONDS.find((each) => each >= least) : undefined;
   if (duration) return duration;
   const unit = format === formatDuration ? 3600 : 1;
   const power = 10 ** Math.floor(Math.log10(Math.max(least / unit, 1e-6)));
   const step = unit * [1, 2, 5, 10].map((each) => each * power).find((each) => each * unit >= least * (1 - 1e-9))!;
-  return format === countFormat || least === 0 ? Math.max(1, step) : step;
+  return areWhole ? Math.max(1, step) : step;
 }
 
 /** As many as there is room for; of hours over several days the midnights, of few days even hours as well. */
