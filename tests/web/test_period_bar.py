@@ -127,7 +127,7 @@ def test_days_may_be_typed(page: Dashboard, typed: str, day: str) -> None:
 
 @pytest.mark.parametrize(
     ("view", "compares"),
-    [("overview", True), ("events", True), ("shares", False), ("explore", False), ("links", False)],
+    [("overview", True), ("events", True), ("shares", False), ("explore", True), ("links", False)],
 )
 def test_a_comparison_is_offered_where_something_is_compared(
     page: Dashboard, view: str, compares: bool
