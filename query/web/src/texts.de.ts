@@ -559,7 +559,7 @@ export const texts: Texts = {
     saveHint: "Alle, die sich bei dieser Website anmelden, finden sie unter diesem Namen. Die Filter der Seite werden mitgespeichert, der Zeitraum nicht.",
     confirmDelete: (name: string) => `Analyse ${isolate(name)} löschen? Niemand findet sie mehr, und Links auf sie führen ins Leere.`,
     unknown: "Diese Analyse gibt es nicht mehr.",
-    revenue: "Umsatz", revenueIn: (currency: string) => `Umsatz (${currency})`, ofGoal: (what: string, goal: string) => `${what}: ${isolate(goal)}`,
+    ofMoney: { revenue: "Umsatz", orders: "Bestellungen", average_order_value: "Mittlerer Bestellwert" }, inCurrency: (what: string, currency: string) => `${what} (${currency})`, ofGoal: (what: string, goal: string) => `${what}: ${isolate(goal)}`,
     ofGoals: { conversions: "Conversions", conversion_rate: "Conversion-Rate", conversion_value: "Wert" },
     metricGroups: {
       visitors: "Besucher", visits: "Besuche", pages: "Seiten", events: "Ereignisse", goals: "Ziele", revenue: "Umsatz", vitals: "Web Vitals", errors: "Fehler", delivery: "Erfassung",

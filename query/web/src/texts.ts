@@ -562,7 +562,7 @@ export const texts = {
     saveHint: "Everybody who signs in to this website finds it under this name. The filters of the page are saved with it, the time range is not.",
     confirmDelete: (name: string) => `Delete the exploration ${isolate(name)}? Nobody finds it any more, and links to it open nothing.`,
     unknown: "This exploration does not exist any more.",
-    revenue: "Revenue", revenueIn: (currency: string) => `Revenue (${currency})`, ofGoal: (what: string, goal: string) => `${what}: ${isolate(goal)}`,
+    ofMoney: { revenue: "Revenue", orders: "Orders", average_order_value: "Average order value" }, inCurrency: (what: string, currency: string) => `${what} (${currency})`, ofGoal: (what: string, goal: string) => `${what}: ${isolate(goal)}`,
     ofGoals: { conversions: "Conversions", conversion_rate: "Conversion rate", conversion_value: "Value" },
     metricGroups: {
       visitors: "Visitors", visits: "Visits", pages: "Pages", events: "Events", goals: "Goals", revenue: "Revenue", vitals: "Web vitals", errors: "Errors", delivery: "Collection",

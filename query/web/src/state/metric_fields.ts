@@ -58,7 +58,7 @@ const METRICS: [keyof typeof t.metricGroups, string[]][] = [
   ["delivery", ["received", "stored", "duplicates", "quarantined", "dropped"]],
 ];
 /** The unit of metrics with arguments; those of the catalogue have theirs. */
-const UNITS: Record<string, string> = { revenue: "money", conversions: "count", conversion_rate: "percent" };
+const UNITS: Record<string, string> = { revenue: "money", orders: "count", average_order_value: "money", conversions: "count", conversion_rate: "percent" };
 
 type FieldGroup = keyof typeof t.fieldGroups;
 const FIELD_ICONS: Record<FieldGroup, IconName> = {
@@ -78,14 +78,17 @@ const FIELDS: [FieldGroup, string[]][] = [
   ["further", ["currency", "topic", "drop_reason", "bot_reason", "import_id", "source", "connection_type"]],
 ];
 
-export const isMoney = (term: Term): term is Exclude<Term, string> => typeof term !== "string" && term.metric === "revenue";
+const isMoney = (term: Term): boolean => typeof term !== "string" && Object.hasOwn(t.ofMoney, term.metric);
 const find = <One extends { name: string }>(list: One[], name: string): One | undefined => list.find((each) => each.name === name);
 
 /** What a metric is called. */
 export function termText(term: Term, { goals }: Pick<Known, "goals">): string {
   if (typeof term !== "string") {
     const goal = goals.find(({ id, name }) => term.goal === id || term.goal === name)?.name ?? term.goal ?? "";
-    if (term.metric === "revenue") return term.currency ? t.revenueIn(term.currency) : t.revenue;
+    if (Object.hasOwn(t.ofMoney, term.metric)) {
+      const what = t.ofMoney[term.metric as keyof typeof t.ofMoney];
+      return term.currency ? t.inCurrency(what, term.currency) : what;
+    }
     if (Object.hasOwn(t.ofGoals, term.metric)) return goal ? t.ofGoal(t.ofGoals[term.metric as keyof typeof t.ofGoals], goal) : t.ofGoals[term.metric as keyof typeof t.ofGoals];
     if (term.property) return t.valueOf(aggregateText(term.metric), columnText(term.property));
     return termText(term.metric, { goals });
@@ -109,13 +112,13 @@ export const iconOf = (name: string): IconName => {
 
 export function termIcon(term: Term): IconName {
   const name = typeof term === "string" ? term : term.metric;
-  if (name === "revenue") return ICONS.revenue;
+  if (isMoney(term)) return ICONS.revenue;
   if (name.startsWith("conversion")) return ICONS.goals;
   if (VITAL.test(name)) return ICONS.vitals;
   return ICONS[METRICS.find(([, names]) => names.includes(name))?.[0] ?? "events"];
 }
 
-const revenueIn = (currency: string, money?: string): Term => ({ metric: "revenue", currency, ...(money ? { money } : {}), as: `revenue_${currency}` });
+const moneyTerm = (metric: string, currency: string, money?: string): Term => ({ metric, currency, ...(money ? { money } : {}), as: `${metric}_${currency}` });
 const ofGoal = (metric: string, id: string): Term => ({ metric, goal: id, as: `${metric}_${id}`.replace(/\W/g, "_") });
 
 /** The metrics that can be asked of the website, in groups. */
@@ -125,7 +128,7 @@ export function metricGroups(known: Known): ChoiceGroup<Term>[] {
   const choice = (term: Term): Choice<Term> => ({ value: term, text: termText(term, known), meaning: meaning(typeof term === "string" ? term : term.metric) });
   const terms = (id: string, names: string[]): Term[] => {
     if (id === "goals") return goals.flatMap((goal) => [ofGoal("conversions", goal.id), ofGoal("conversion_rate", goal.id)]);
-    if (id === "revenue") return currencies.map((currency) => revenueIn(currency, money));
+    if (id === "revenue") return currencies.flatMap((currency) => Object.keys(t.ofMoney).map((metric) => moneyTerm(metric, currency, money)));
     if (id === "vitals") return metrics.map(({ name }) => name).filter((name) => VITAL.test(name)).toSorted((a, b) => Number(b.startsWith("p75")) - Number(a.startsWith("p75")));
     return names.filter((name) => find(metrics, name));
   };
@@ -207,7 +210,7 @@ export function valueShown(term: Term, value: unknown, known: Known): string {
     case "percent": return formatPercent(value, 1);
     case "seconds": return formatDuration(value);
     case "milliseconds": return formatMilliseconds(value);
-    case "money": return [formatNumber(value), isMoney(term) ? term.currency : ""].filter(Boolean).join(" ");
+    case "money": return [formatNumber(value), typeof term !== "string" ? term.currency : ""].filter(Boolean).join(" ");
     default: return formatNumber(value);
   }
 }
@@ -219,7 +222,7 @@ export const lessIsBetter = (term: Term): boolean =>
 /** The metric by which values of a dimension are the most important: a ratio is large where there is little. */
 export function weightOf(term: Term, known: Known): Term {
   const unit = unitOf(term, known);
-  if (unit === "count" || unit === "money") return term;
+  if (unit === "count" || (typeof term !== "string" && term.metric === "revenue")) return term;
   const [, , vital] = (typeof term === "string" && VITAL.exec(term)) || [];
   if (vital) return `samples_${vital}`;
   return tablesOf(term, known).includes("errors") ? "errors" : "visitors";
@@ -242,11 +245,11 @@ export interface Example {
 export function examples(known: Known, order: string | undefined): Example[] {
   const [currency] = known.currencies;
   const goal = known.goals.find(({ event }) => event !== null && event === order) ?? known.goals.find(({ event }) => event) ?? known.goals[0];
-  const revenue = currency ? revenueIn(currency, known.money) : null;
+  const ofMoney = (metric: string): Term => moneyTerm(metric, currency!, known.money);
   const all: (Example | null)[] = [
-    revenue ? { id: "revenueBySource", icon: "coins", question: { metrics: [revenue, "visitors"], dimensions: ["visit.referrer_name"] } } : null,
+    currency ? { id: "revenueBySource", icon: "coins", question: { metrics: [ofMoney("revenue"), "visitors"], dimensions: ["visit.referrer_name"] } } : null,
     { id: "bounceByEntry", icon: "footprints", question: { metrics: ["visits", "bounce_rate"], dimensions: ["visit.entry_page"] } },
-    order ? { id: "ordersByDay", icon: "shopping-cart", question: { metrics: ["events"], dimensions: ["time:day"], filters: [{ field: "name", operator: "eq", value: order }] } } : null,
+    currency ? { id: "ordersByDay", icon: "shopping-cart", question: { metrics: [ofMoney("orders")], dimensions: ["time:day"] } } : null,
     { id: "channelsByDay", icon: "chart-line", question: { metrics: ["visitors"], dimensions: ["time:day", "visit.channel"] } },
     goal ? { id: "goalByDevice", icon: "goal", question: { metrics: [ofGoal("conversion_rate", goal.id), ofGoal("conversions", goal.id), "visitors"], dimensions: ["device_type"] } } : null,
     { id: "loadingByPage", icon: "gauge", question: { metrics: ["p75_lcp", "samples_lcp"], dimensions: ["path"], orderBy: [{ field: "samples_lcp", direction: "desc" }] } },
