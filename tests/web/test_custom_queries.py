@@ -11,7 +11,7 @@ from tests.web.downloads import KEEP_FILE, file_name
 from tests.web.traffic import VISITORS
 
 TODAY = datetime.now(UTC).date()
-DASHED = "5,5"
+DASHED = "3,3"
 HEADS = """[...document.querySelectorAll('main .bars thead th:first-child')].map(
   (head) => head.innerText)"""
 BY_PATH = {

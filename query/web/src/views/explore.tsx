@@ -2,7 +2,7 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { metricsFile, metricsRequest } from "../api/metrics";
-import { timezone } from "../api/session";
+import { hasRecords, timezone } from "../api/session";
 import type { Loaded } from "../api/use";
 import { Card } from "../components/card";
 import { customBody, CustomQuestion } from "../components/custom_question";
@@ -74,7 +74,7 @@ function Exploring(shown: Shown) {
       {tab === "rows" ? <Custom {...shown} /> : (
         <Async loaded={known} lines={8}>{(value) => <Metrics {...shown} known={value} />}</Async>
       )}
-      {isEmpty && <SavedList list={list} known={{ goals: known.value?.goals ?? [] }} />}
+      {isEmpty && hasRecords() && <SavedList list={list} known={{ goals: known.value?.goals ?? [] }} />}
     </>
   );
 }
