@@ -308,7 +308,7 @@ export const texts: Texts = {
     on: (path: string) => `auf ${isolate(path)}`,
   },
   events: {
-    title: "Ereignisse", event: "Ereignis", share: "Anteil der Ereignisse", total: "Gesamt", totals: "In diesem Zeitraum",
+    title: "Ereignisse", event: "Ereignis", revenue: "Umsatz", share: "Anteil der Ereignisse", total: "Gesamt", totals: "In diesem Zeitraum",
     definition: "Eigene Ereignisse nach Namen. Der Anteil bezieht sich auf alle gefundenen Ereignisse; ein Besucher mit mehreren zählt in mehreren Zeilen, in der Summe aber nur einmal.",
     once: "Jeder zählt einmal, gleich mit welchen Ereignissen", first: "Zum ersten Mal", last: "Zuletzt", back: "Alle Ereignisse", range: "Von – bis",
     series: "Ereignisse im Zeitverlauf",

@@ -312,7 +312,7 @@ export const texts = {
     on: (path: string) => `on ${isolate(path)}`,
   },
   events: {
-    title: "Events", event: "Event", share: "Share of events", total: "Total", totals: "In this time range",
+    title: "Events", event: "Event", revenue: "Revenue", share: "Share of events", total: "Total", totals: "In this time range",
     definition: "Custom events by name. The share is that of all events found; who did several has a part in several rows, and is counted once in the total.",
     once: "Each is counted once, whichever events it had", first: "First time", last: "Last time", back: "All events", range: "From – to",
     series: "Events over time",

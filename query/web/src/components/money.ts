@@ -60,13 +60,13 @@ function amountsOf(rows: MetricsRow[], at: number, currencyOf: (row: MetricsRow)
   return [...amounts].map(([currency, [value, conversions]]) => [currency, value, conversions]);
 }
 
-/** The revenue of rows by a dimension that names them, such as visits or events; empty where no property is money, or until it is known. */
-export function useRevenueBy(dimension: string, names: string[]): Map<string, Amounts> {
+/** The revenue of rows by a dimension that names them, such as visits or events: none until it is known; null where no property is money. */
+export function useRevenueBy(dimension: string, names: string[]): Map<string, Amounts> | null {
   const money = useMoney();
-  const isAsked = Boolean(money?.length && names.length);
-  const { value: rows } = useMetrics(isAsked ? {
+  const { value: rows } = useMetrics(money?.length && names.length ? {
     metrics: ["revenue"], dimensions: [dimension, "currency"], filters: [{ field: dimension, operator: "in", value: names }] as Schemas["Filter"][],
   } : null);
+  if (!money?.length) return null;
   const amounts = new Map<string, Amounts>();
   for (const row of rows ?? []) {
     const name = String(row[dimension]);

@@ -7,7 +7,7 @@ import { Card } from "../components/card";
 import { Change, changeColumn, changeFile, RowChange } from "../components/change";
 import { type Column, DataTable, Pages, parseSort } from "../components/data_table";
 import { Facts } from "../components/facts";
-import { useMoney } from "../components/money";
+import { type Amounts, amountsText, useMoney, useRevenueBy } from "../components/money";
 import { PropertyCard } from "../components/property_card";
 import { Search } from "../components/search";
 import { countFormat } from "../components/series_chart";
@@ -49,7 +49,11 @@ const COLUMNS: Column<OneEvent>[] = [
 /** The share of all events that are found. */
 const shareOf = (events: unknown, all: number): number => (all ? (100 * Number(events)) / all : 0);
 const shareColumn = (all: number): Column<OneEvent> =>
-  ({ key: "share", extra: true, label: t.share, number: true, render: (row) => formatPercent(shareOf(row.total_events, all)) });
+  ({ key: "share", extra: true, label: t.share, number: true, bar: (row) => shareOf(row.total_events, all) / 100, render: (row) => formatPercent(shareOf(row.total_events, all)) });
+
+const revenueColumns = (values: Map<string, Amounts> | null): Column<OneEvent>[] => (values ? [{
+  key: "revenue", extra: true, label: t.revenue, number: true, render: (row) => (values.has(row.name) ? amountsText(values.get(row.name)!) : <span class="quiet">–</span>),
+}] : []);
 
 const TOTAL: [string, string] = ["total_events", m.events];
 const fileOf = (all: number): FileColumn[] => [
@@ -96,6 +100,7 @@ function EventTable({ search, filters }: { search: string } & OfEvent) {
   const sums = totals.value;
   const before = useComparedData();
   const all = sums?.rows[0];
+  const values = useRevenueBy("name", loaded.value?.rows.map(({ name }) => name) ?? []);
   return (
     <Card title={t.title} ask={ask} definition={t.definition} file={all ? [...fileOf(all.total_events), ...changeFile(TOTAL, before)] : null} className="wide">
       <Search value={search} />
@@ -105,7 +110,7 @@ function EventTable({ search, filters }: { search: string } & OfEvent) {
             <DataTable label={t.title} rows={rows} rowKey={(row) => row.name} sort={sort}
               columns={[
                 ...COLUMNS.slice(0, 2), ...changeColumn<OneEvent>(TOTAL, comparison?.rows, before), shareColumn(all?.total_events ?? 0),
-                ...COLUMNS.slice(2),
+                ...COLUMNS.slice(2, -1), ...revenueColumns(values), ...COLUMNS.slice(-1),
               ]}
               totals={all && {
                 name: t.total,

@@ -51,9 +51,8 @@ const COLUMNS: Column<Session>[] = [
 ];
 const VALUE_AT = COLUMNS.findIndex(({ key }) => key === "duration") + 1;
 
-/** The revenue of each visit, where one has any. */
-function valueColumns(values: Map<string, Amounts>): Column<Session>[] {
-  if (!values.size) return [];
+function valueColumns(values: Map<string, Amounts> | null): Column<Session>[] {
+  if (!values) return [];
   return [{
     key: "value", extra: true, label: t.value, number: true,
     render: (row) => (values.has(row.session_id) ? amountsText(values.get(row.session_id)!) : <span class="quiet">–</span>),
@@ -136,7 +135,7 @@ function SessionFacts({ row }: { row: Session }) {
       [t.began, formatInstant(row.first_visit, timezone.value)],
       [t.length, formatDuration(row.duration)],
       [m.pageviews, formatNumber(row.page_views)],
-      [t.value, values.has(row.session_id) && amountsText(values.get(row.session_id)!)],
+      [t.value, values?.has(row.session_id) && amountsText(values.get(row.session_id)!)],
       [t.source, <Source name={row.source} />],
       [t.country, row.country && <Country code={row.country} />],
       [t.device, <Device device={row.device_type} browser={row.browser_name} system={row.os_name} />],
