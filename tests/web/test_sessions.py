@@ -59,6 +59,7 @@ def test_a_visit_opens_with_its_events_and_errors_in_order(dashboard: Dashboard)
 
     dashboard.tab.back()
     dashboard.until("location.pathname.endsWith('/sessions')")
+    dashboard.tab.set_size(1440, 900)  # a smaller window has the navigation in a menu
     dashboard.open(f"sessions/{SESSION}")
     dashboard.press("Visits", "nav")
     dashboard.until("location.pathname.endsWith('/sessions')")
