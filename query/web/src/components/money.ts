@@ -64,13 +64,13 @@ function amountsOf(rows: MetricsRow[], at: number, currencyOf: (row: MetricsRow)
 export function useRevenueBy(dimension: string, names: string[]): Map<string, Amounts> | null {
   const money = useMoney();
   const { value: rows } = useMetrics(money?.length && names.length ? {
-    metrics: ["revenue"], dimensions: [dimension, "currency"], filters: [{ field: dimension, operator: "in", value: names }] as Schemas["Filter"][],
+    metrics: ["revenue", "orders"], dimensions: [dimension, "currency"], filters: [{ field: dimension, operator: "in", value: names }] as Schemas["Filter"][],
   } : null);
   if (!money?.length) return null;
   const amounts = new Map<string, Amounts>();
   for (const row of rows ?? []) {
     const name = String(row[dimension]);
-    if (row.revenue) amounts.set(name, [...(amounts.get(name) ?? []), [row.currency as string | null, Number(row.revenue)]]);
+    if (row.revenue) amounts.set(name, [...(amounts.get(name) ?? []), [row.currency as string | null, Number(row.revenue), Number(row.orders)]]);
   }
   return amounts;
 }

@@ -106,7 +106,7 @@ function useLastEvents(): Map<string, string> | null {
   const { period, filters } = address.value;
   const body = {
     query: { table: "events", selects: [{ field: "ts", aggregate: "max", alias: "last" }], groupBy: ["website_id"] },
-    timezone: timezone.value, ...periodMembers(period),
+    timezone: timezone.value, ...periodMembers(period, timezone.value),
   };
   const { value } = useLoaded(filters.length ? null : JSON.stringify([query, body]), async (signal) => {
     const { data } = await fetchJson<Schemas["CustomResponse"]>("/v1/query/custom", { query, body, signal });
