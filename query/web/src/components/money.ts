@@ -25,8 +25,8 @@ export function useMoney(needed = true): Money[] | null {
 export const moneyOf = (all: Money[], event: string | null, property: string | null): Money | undefined =>
   all.find((each) => each.event === event && each.property === property);
 
-/** The value of a goal, in each currency that its conversions have, and the conversions; null is without a currency. */
-export type Amounts = [currency: string | null, value: number, conversions: number][];
+/** The value of a goal, in each currency that its conversions have, and of how many; null is without a currency. */
+export type Amounts = [currency: string | null, value: number, conversions?: number][];
 
 /** The values of goals that have one, by the name of the goal; null until they are known. */
 export function useGoalValues(goals: Goal[]): Map<string, Amounts> | null {
@@ -87,4 +87,4 @@ export const amountsText = (amounts: Amounts): string =>
   amounts.map(([currency, value]) => amountText(currency, value)).join(" · ") || formatNumber(0);
 /** Of a conversion, in each currency. */
 export const averagesText = (amounts: Amounts): string =>
-  amounts.map(([currency, value, conversions]) => amountText(currency, value / conversions)).join(" · ");
+  amounts.map(([currency, value, conversions = 1]) => amountText(currency, value / conversions)).join(" · ");
