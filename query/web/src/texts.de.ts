@@ -91,7 +91,7 @@ export const texts: Texts = {
     open: "Tag im Kalender wählen",
     previous: "Frühere Monate",
     next: "Spätere Monate",
-    invalid: (example: string) => `Bitte einen Tag angeben, etwa ${example}`,
+    invalid: (example: string) => `Einen Tag angeben, etwa ${example}`,
   },
   filters: {
     label: "Filter",
@@ -155,11 +155,11 @@ export const texts: Texts = {
     fields: {
       path: "Seite", title: "Seitentitel", "did.path": "Besucher sah Seite", "did.event": "Besucher hatte Ereignis", "did.goal": "Besucher erreichte Ziel",
       "visit.entry_page": "Einstiegsseite", "visit.exit_page": "Ausstiegsseite", "visit.landing_host": "Einstiegs-Host", "visit.channel": "Kanal",
-      "visit.referrer_name": "Referrer", "visit.referrer": "Referrer-Adresse", "visit.referrer_type": "Referrer-Art",
+      "visit.referrer_name": "Referrer", "visit.referrer": "Referrer-Adresse", "visit.referrer_type": "Art der Quelle",
       "visit.utm_campaign": "Kampagne", "visit.utm_source": "UTM-Quelle", "visit.utm_medium": "UTM-Medium", "visit.utm_term": "UTM-Begriff",
       "visit.utm_content": "UTM-Inhalt", "visit.click_id": "Klick-ID", country: "Land", region: "Region", city: "Stadt", language: "Sprache",
-      timezone: "Zeitzone", device_type: "Gerät", browser_name: "Browser", browser_version: "Browser-Version", os_name: "System",
-      os_version: "System-Version", screen_resolution: "Bildschirm", viewport_size: "Fenstergröße", connection_type: "Verbindung", name: "Ereignis",
+      timezone: "Zeitzone", device_type: "Gerät", browser_name: "Browser", browser_version: "Browserversion", os_name: "System",
+      os_version: "Systemversion", screen_resolution: "Bildschirm", viewport_size: "Fenstergröße", connection_type: "Verbindung", name: "Ereignis",
       href: "Externer Link", outbound_domain: "Externe Domain", link_text: "Linktext", scroll_depth: "Scrolltiefe (%)",
       time_on_page: "Zeit auf der Seite (s)", load_time: "Ladezeit (ms)", host: "Host", "visitor.is_new": "Neuer Besucher",
       "visitor.first_seen": "Zuerst gesehen", "visitor.last_seen": "Zuletzt gesehen", "visitor.profile_id": "Profil", anonymous_id: "Besucher-ID",
@@ -774,7 +774,7 @@ export const texts: Texts = {
     kind: "Art", everything: "alles", everybody: "alle", anyKey: "jeder API-Schlüssel", commandLine: "die Kommandozeile", noChanges: "So eine Änderung gibt es nicht.",
     kinds: {
       website: "Websites", key: "API-Schlüssel", link: "Kurzlinks", goal: "Ziele", segment: "Segmente", funnel: "Funnels", exploration: "Analysen", alias: "IDs von Trackern", share: "Freigaben",
-      annotation: "Anmerkungen", "money property": "Geldbeträge", import: "Importe", organization: "Organisation", erasure: "Löschungen", replay: "Erneut gesendet", deletion: "Fristlöschungen",
+      annotation: "Notizen", "money property": "Geldbeträge", import: "Importe", organization: "Organisation", erasure: "Löschungen", replay: "Erneut gesendet", deletion: "Fristlöschungen",
     },
   },
   shares: {
