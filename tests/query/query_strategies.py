@@ -164,7 +164,9 @@ def valid_standard_requests(draw: st.DrawFn) -> dict[str, Any]:
     ]
     name = draw(st.sampled_from(kinds))
     span = draw(valid_time_ranges(100))
-    compared = st.sampled_from(["previous_period", "same_weekdays", "previous_year"]).map(lambda to: {"to": to})
+    compared = st.sampled_from(["previous_period", "same_weekdays", "previous_year"]).map(
+        lambda to: {"to": to}
+    )
     comparable = (
         span["startDate"] > "1972" and QUERY_TYPES[name].time_range_override is requested_range
     )
