@@ -6,6 +6,7 @@ import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "no
 import { basename } from "node:path";
 import { build } from "esbuild";
 import openapiTypescript, { astToString } from "openapi-typescript";
+import { writeFont } from "./font.js";
 import { icons, writeImages } from "./icons.js";
 import { worldPaths } from "./world.js";
 
@@ -17,6 +18,7 @@ async function generate() {
   writeFileSync(here("generated/world.json"), JSON.stringify(worldPaths()));
   writeFileSync(here("generated/icons.json"), JSON.stringify(icons()));
   rmSync(here("dist"), { recursive: true, force: true });
+  await writeFont(here("generated/first.woff2"));
   writeFileSync(here("generated/images.json"), JSON.stringify(writeImages(here("dist"))));
 }
 
@@ -28,7 +30,7 @@ function checkTypes() {
 
 async function bundle() {
   const { metafile } = await build({
-    entryPoints: { main: here("src/main.ts"), page: here("src/styles/page.css") },
+    entryPoints: { main: here("src/main.ts"), page: here("src/styles/page.css"), more: here("src/styles/more.css") },
     outdir: here("dist"),
     entryNames: "[name]-[hash]",
     chunkNames: "[name]-[hash]",
@@ -55,12 +57,13 @@ function writePage(outputs) {
   const first = [named(/^start-.*\.js$/), named(/^overview-.*\.js$/)];
   const preloaded = new Set([main, ...first].flatMap((path) => [path, ...importsOf(outputs, path)]));
   preloaded.delete(main); // the page names it as its script
-  const font = named(/^geist-latin-wght-normal-.*\.woff2$/);
+  const font = named(/^first-.*\.woff2$/);
   const links = [...preloaded].map((path) => `<link rel="modulepreload" href="/${basename(path)}">`);
   links.push(`<link rel="preload" href="/${basename(font)}" as="font" type="font/woff2" crossorigin>`);
   const page = readFileSync(here("src/index.html"), "utf8")
     .replace("{{script}}", basename(main))
     .replace("{{style}}", basename(named(/^page-.*\.css$/)))
+    .replace("{{moreStyles}}", basename(named(/^more-.*\.css$/)))
     .replace("{{preloads}}", links.join("\n    "));
   copyFileSync(here("src/icon.svg"), here("dist/icon.svg"));
   writeFileSync(here("dist/index.html"), page);

@@ -8,14 +8,14 @@ const here = (path) => new URL(path, import.meta.url).pathname;
 
 /** Names of Lucide icons. */
 const ICONS = [
-  "activity", "arrow-down", "arrow-left", "arrow-right", "arrow-up", "arrow-up-right", "badge-check", "ban", "bell", "bookmark", "bot", "bug", "building-2",
-  "calendar", "chart-column", "chart-line", "chart-spline", "check", "chevron-down", "chevron-left", "chevron-right",
-  "chevrons-up-down", "circle-alert", "circle-check", "circle-help", "clock", "code", "coins", "compass", "copy", "database", "download", "ellipsis", "external-link",
-  "eye", "file-text", "flag", "folder", "footprints", "funnel", "gauge", "git-branch", "globe", "goal", "hash", "history", "house", "info", "key-round", "keyboard",
-  "languages", "layers", "layout-dashboard", "layout-grid", "link", "list", "list-filter", "lock", "log-in", "log-out", "mail", "map", "map-pin", "maximize", "megaphone", "menu", "message-square", "minus",
-  "monitor", "moon", "mouse-pointer-click", "move-right", "pencil", "percent", "pin", "play", "plus", "receipt", "refresh-cw", "repeat", "rocket", "route", "save", "search",
-  "settings", "share-2", "shield", "shopping-cart", "sliders-horizontal", "smartphone", "sparkles", "split", "square-arrow-out-up-right", "star", "sun", "table", "tablet", "tag",
-  "target", "timer", "trash-2", "trending-down", "trending-up", "triangle-alert", "tv", "upload", "user", "users", "waypoints", "workflow", "x", "zap", "zoom-in", "zoom-out",
+  "activity", "arrow-left", "arrow-right", "bookmark", "bot", "bug", "building-2", "calendar", "chart-column", "chart-line",
+  "check", "chevron-down", "chevron-left", "chevron-right", "chevrons-up-down", "circle-check", "clock", "code", "coins",
+  "compass", "copy", "database", "download", "ellipsis", "external-link", "file-text", "flag", "footprints", "funnel", "gauge",
+  "globe", "goal", "history", "info", "key-round", "keyboard", "languages", "layers", "layout-dashboard", "layout-grid", "link",
+  "list", "list-filter", "log-in", "log-out", "map", "map-pin", "maximize", "megaphone", "menu", "minus", "monitor", "moon",
+  "mouse-pointer-click", "pencil", "percent", "plus", "repeat", "route", "save", "search", "settings", "share-2", "shield",
+  "shopping-cart", "sliders-horizontal", "smartphone", "sparkles", "sun", "table", "tablet", "tag", "target", "trash-2",
+  "trending-down", "trending-up", "triangle-alert", "tv", "upload", "user", "users", "x", "zap",
 ];
 
 /** Logos of what a row may name, in lower case. `mono` ones are drawn in the color of the text where it is light. */

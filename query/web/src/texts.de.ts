@@ -1,11 +1,12 @@
-// All texts of the page in German, in the shape of texts.ts.
+// All texts of the page in German, in the shape of texts.ts and texts.more.ts.
 import { isolate } from "./isolate";
 import { pluralOf } from "./plural";
 import type { Texts } from "./texts";
+import type { MoreTexts } from "./texts.more";
 
 const plural = pluralOf("de");
 
-export const texts: Texts = {
+export const texts: Texts & MoreTexts = {
   app: {
     name: "Tidemark",
     skip: "Zum Inhalt springen",

@@ -7,7 +7,7 @@ import { ALL, isShared, loadSession, may, me, website } from "../api/session";
 import { refresh } from "../api/use";
 import { Boundary } from "../components/boundary";
 import { FilterBar, FixedFilters } from "../components/filter_bar";
-import { loadPart, reloadWhenReachable } from "../components/lazy";
+import { lazy, loadPart, reloadWhenReachable } from "../components/lazy";
 import { PeriodBar } from "../components/period_bar";
 import { Empty, Failed, Skeleton, Unreachable } from "../components/states";
 import { isolate } from "../isolate";
@@ -15,8 +15,6 @@ import { address, go } from "../state/address";
 import { findBreakdown } from "../state/breakdowns";
 import { findView, type View } from "../state/views";
 import { texts } from "../texts";
-import { OpenShare } from "../views/open_share";
-import { SignIn } from "../views/sign_in";
 import { keepFresh } from "./keep_fresh";
 import { Help, listenToKeys } from "./keyboard";
 import { loadView } from "./load_view";
@@ -24,6 +22,8 @@ import { isOfBase } from "./navigation";
 import { Rail } from "./rail";
 
 const t = texts.app;
+const SignIn = lazy(() => import("../views/sign_in"));
+const OpenShare = lazy(() => import("../views/open_share"));
 
 export function App() {
   const [error, setError] = useState<RequestError | null>(null);
@@ -89,7 +89,7 @@ function ViewFrame({ view }: { view: View }) {
   const [error, setError] = useState<RequestError | null>(null);
   useEffect(() => {
     setError(null);
-    loadPart(() => loadView(view.id)).then(
+    loadPart(() => loadView(view.id), view.id === "overview").then(
       (module) => setLoaded({ id: view.id, view: module.default }),
       () => setError(new RequestError(0, "UNREACHABLE", "")),
     );

@@ -11,7 +11,6 @@ import { BarList } from "./bar_list";
 import { Card } from "./card";
 import { ImportedBars } from "./imported";
 import { Icon } from "./icon";
-import { rowsDefinition } from "./info";
 import { lazy, Suspense } from "./lazy";
 import { RowImage } from "./logo";
 import { NoPlaces } from "./no_places";
@@ -28,12 +27,12 @@ export function BreakdownCard({ group }: { group: (typeof GROUPS)[number] }) {
   const { own } = address.value;
   const withMap = group.id === "places";
   const tabs = group.breakdowns.map(({ type, label }) => ({ id: type as string, label }));
-  if (withMap) tabs.unshift({ id: MAP, label: t.map });
+  if (withMap) tabs.splice(1, 0, { id: MAP, label: t.map });
   const tab = tabs.find(({ id }) => id === own[group.id])?.id ?? tabs[0]!.id;
   const breakdown = group.breakdowns.find(({ type }) => type === tab) ?? group.breakdowns[0]!;
   const ask: Ask<QueryType> = { name: breakdown.type, options: { limit: tab === MAP ? ALL_COUNTRIES : ROWS } };
   return (
-    <Card title={group.label} ask={ask} definition={rowsDefinition(breakdown.type)} tabs={tabs} tab={tab} className="breakdown"
+    <Card title={group.label} ask={ask} definition={{ type: breakdown.type, rows: true }} tabs={tabs} tab={tab} className="breakdown"
       fields={[{ label: breakdown.label, field: breakdown.name }, { label: breakdown.valueLabel, field: breakdown.value }]}
       onTab={(id) => goOwn({ [group.id]: id === tabs[0]!.id ? "" : id }, { replace: true })}>
       {group.id === "actions" && !isShared() && <PageNote />}

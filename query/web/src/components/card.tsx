@@ -9,10 +9,13 @@ import { texts } from "../texts";
 import type { QueryType } from "../types";
 import { loadCsv, useDownload } from "./download";
 import { Icon } from "./icon";
-import { Definition, typeDefinition } from "./info";
+import type { Defined } from "./definition";
+import { lazy, Suspense } from "./lazy";
 import { MenuItem, Popover } from "./popover";
-import { type AnswerField, RequestDialog, type ShownRequest } from "./request_dialog";
+import type { AnswerField, ShownRequest } from "./request_dialog";
 
+const Definition = lazy(() => import("./definition"));
+const RequestDialog = lazy(() => import("./request_dialog"));
 const MOST_TABS = 4;
 /** Begins a column of a file with the change of a field. */
 const CHANGE = "change_percent_";
@@ -32,7 +35,7 @@ export function Card({ title, subtitle, tabs, tab, onTab, ask, request, requests
   ask?: Ask<QueryType>;
   request?: ShownRequest;
   /** What the number means; by default the definition of the query. */
-  definition?: string;
+  definition?: Defined;
   /** The columns of the file with all rows of the query. */
   file?: FileColumn[] | null;
   /** Which field of the answer each number is; by default as in the file. */
@@ -47,7 +50,7 @@ export function Card({ title, subtitle, tabs, tab, onTab, ask, request, requests
   className?: string;
   children: ComponentChildren;
 }) {
-  const means = definition ?? (ask && typeDefinition(ask.name));
+  const means = definition ?? (ask && { type: ask.name });
   return (
     <section class={`card ${className}`} aria-label={title}>
       <header class="card-head">
@@ -73,7 +76,7 @@ interface NamedRequest {
 /** What a card has beside its numbers: what they mean, their file, and the requests by which callers of the API get them. */
 export function CardMenu({ title, definition, load, requests, menu }: {
   title: string;
-  definition?: string;
+  definition?: Defined;
   load?: () => Promise<CsvFile>;
   requests: NamedRequest[];
   menu?: (close: () => void) => ComponentChildren;
@@ -88,7 +91,7 @@ export function CardMenu({ title, definition, load, requests, menu }: {
       <Popover label={<Icon name="ellipsis" />} name={texts.card.menu(title)} className="icon card-menu">
         {(close) => (
           <>
-            {definition && <p class="menu-text"><Definition text={definition} /></p>}
+            {definition && <p class="menu-text"><Suspense fallback={null}><Definition of={definition} /></Suspense></p>}
             {definition && (load || shown.length > 0 || menu) && <hr />}
             {menu?.(close)}
             {load && <MenuItem disabled={busy} onClick={() => { close(); void download(); }}><Icon name="download" />{texts.download.csv(title)}</MenuItem>}
@@ -98,7 +101,7 @@ export function CardMenu({ title, definition, load, requests, menu }: {
           </>
         )}
       </Popover>
-      {open && <RequestDialog request={open} close={() => setOpen(null)} />}
+      {open && <Suspense fallback={null}><RequestDialog request={open} close={() => setOpen(null)} /></Suspense>}
     </>
   );
 }
@@ -107,7 +110,7 @@ export const standardRequest = (ask: Ask<QueryType>, fields: AnswerField[], rema
   path: "/v1/query",
   query: ask.link ? { link_id: ask.link } : subjectQuery.value,
   body: bodyOf(ask),
-  definition: typeDefinition(ask.name),
+  definition: { type: ask.name },
   answer: fields.length ? {
     fields, remark, rows: `data[0].data[${row}]`, changes: isCompared(ask) ? `data[0].comparison.rows[${row}]` : undefined,
   } : undefined,

@@ -1,9 +1,9 @@
 // Picks a column by its words; a property is named in an input.
 import { useEffect, useRef, useState } from "preact/hooks";
 import { columnText, PROPERTY } from "../state/columns";
-import { texts } from "../texts";
+import { moreTexts } from "../texts.more";
 
-const t = texts.explore;
+const t = moreTexts.explore;
 
 export interface ColumnGroup {
   label: string;

@@ -18,9 +18,10 @@ import { formatNumber } from "../state/format";
 import { hasLines } from "../state/lines";
 import { periodMembers } from "../state/period";
 import { texts } from "../texts";
+import { moreTexts } from "../texts.more";
 import type { Schemas } from "../types";
 
-const t = texts.explore;
+const t = moreTexts.explore;
 const PATH = "/v1/query/custom";
 /** Formats of files with their extensions. */
 const FORMATS = { csv: "csv", parquet: "parquet", arrow: "arrows" };

@@ -2,10 +2,10 @@
 import { timezone } from "../api/session";
 import { formatDay, formatInstant } from "../state/format";
 import { dayEndedAt } from "../state/period";
-import { texts } from "../texts";
+import { moreTexts } from "../texts.more";
 
 /** The last day if the end is the end of a day, else the instant. */
 export function endDay(expires: string): string {
   const day = dayEndedAt(expires, timezone.value);
-  return day ? texts.shares.lastDay(formatDay(day)) : formatInstant(expires, timezone.value);
+  return day ? moreTexts.shares.lastDay(formatDay(day)) : formatInstant(expires, timezone.value);
 }

@@ -4,11 +4,12 @@ import { shared } from "../api/session";
 import { address, go } from "../state/address";
 import { formatFilter } from "../state/filters";
 import { texts } from "../texts";
-import { FilterPanel } from "./filter_panel";
 import { filterText } from "./filter_text";
 import { Icon } from "./icon";
+import { lazy } from "./lazy";
 
 const t = texts.filters;
+const FilterPanel = lazy(() => import("./filter_panel"));
 
 /** The panel that is open: at a filter or a new one, beside the button that opened it. */
 interface Opened {

@@ -33,7 +33,7 @@ interface KeyedRow extends Row {
 let lastKey = 0;
 const keyed = (row: Row): KeyedRow => ({ ...row, key: ++lastKey });
 
-export function FilterPanel({ at, anchor, close }: {
+export default function FilterPanel({ at, anchor, close }: {
   /** The row that is edited first; a new one without. */
   at: number | null;
   anchor: HTMLElement;

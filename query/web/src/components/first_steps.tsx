@@ -1,39 +1,17 @@
 // In place of the numbers of a website that has never had an event: its script, where to put it, and a check of the first event.
 import { fetchJson } from "../api/request";
-import { hasRecords, may, me, timezone, website } from "../api/session";
+import { may, me, website } from "../api/session";
 import { refresh, useLoaded } from "../api/use";
 import { addressWith, follow } from "../state/address";
-import { formatInstant } from "../state/format";
-import { dayOf } from "../state/period";
 import { texts } from "../texts";
 import type { Schemas } from "../types";
 import { Icon } from "./icon";
-import { Arrival, type Status, Tag, useStatus } from "./tag";
+import { Arrival, Tag, useStatus } from "./tag";
 
 const t = texts.firstSteps;
 const setup = (part: string): string => addressWith({ view: "setup", item: "", own: { part } });
 
-/**
- * Which events the website of the page has, where its time range has none: only then they are asked for. The answer stays
- * until the page asks again.
- */
-export function useEventsEver(isEmpty: boolean): Status | null {
-  const id = isEmpty && hasRecords() && website.value?.id;
-  return useLoaded(id ? `ever ${id}` : null, async (signal) =>
-    (await fetchJson<Schemas["WebsiteStatusResponse"]>(`/v1/websites/${id}/status`, { signal })).data).value;
-}
-
-/** Where the events are that a time range without any does not have. */
-export function LastEvent({ at }: { at: string }) {
-  const day = dayOf(Date.parse(at), timezone.value);
-  return (
-    <p class="notice">{t.nothingThen(formatInstant(at, timezone.value))}
-      <a class="button" href={addressWith({ period: { start: day, end: day } })} onClick={follow}>{t.showDay}</a>
-    </p>
-  );
-}
-
-export function FirstSteps() {
+export default function FirstSteps() {
   const { id, name, domain } = website.value!;
   const status = useStatus(id);
   const received = status.value?.received;

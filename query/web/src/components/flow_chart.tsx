@@ -4,7 +4,7 @@ import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { type Flow, type FlowBand, type FlowNode, type Traced, traced } from "../state/flow";
 import { formatNumber, formatPercent } from "../state/format";
-import { texts } from "../texts";
+import { moreTexts } from "../texts.more";
 
 /** Below, the picture is a list. */
 const LEAST_WIDTH = 620;
@@ -18,7 +18,7 @@ const HEIGHT = 460;
 const LETTER = 7.2;
 /** Pages with a hue of their own; the first of all steps together. */
 const HUES = 6;
-const t = texts.paths;
+const t = moreTexts.paths;
 
 interface Placed {
   x: number;

@@ -2,11 +2,11 @@
 import type { ComponentChildren } from "preact";
 import type { Flow, FlowNode } from "../state/flow";
 import { formatNumber, formatPercent } from "../state/format";
-import { texts } from "../texts";
+import { moreTexts } from "../texts.more";
 import { nodeName } from "./flow_chart";
 
 const MOST = 6;
-const t = texts.paths;
+const t = moreTexts.paths;
 
 interface Part {
   name: string;

@@ -1,11 +1,11 @@
 // A funnel as columns, one for each step, or as rows on a phone: how many reached it, and how many left after it.
 import { formatNumber, formatPercent, formatSpan } from "../state/format";
 import type { FunnelOptions } from "../state/funnel";
-import { texts } from "../texts";
+import { moreTexts } from "../texts.more";
 import type { Row } from "../types";
 import { VisitorsButton } from "./visitors_button";
 
-const t = texts.funnels;
+const t = moreTexts.funnels;
 
 /** Whose list is asked for: of those who reached a step, or left before it. */
 export interface ShownVisitors {

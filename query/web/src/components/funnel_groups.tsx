@@ -2,7 +2,7 @@
 import { address, goOwn } from "../state/address";
 import { shownValue } from "../state/filter_values";
 import { formatNumber, formatPercent } from "../state/format";
-import { texts } from "../texts";
+import { moreTexts } from "../texts.more";
 import type { Row } from "../types";
 import { type Column, DataTable, parseSort } from "./data_table";
 import { fieldName } from "./filter_text";
@@ -10,7 +10,7 @@ import type { ShownVisitors } from "./funnel_chart";
 import { ShareCell } from "./share_cell";
 import { VisitorsButton } from "./visitors_button";
 
-const t = texts.funnels;
+const t = moreTexts.funnels;
 /** A smaller group is not called the best or the worst: its share says little. */
 const LEAST_JUDGED = 30;
 

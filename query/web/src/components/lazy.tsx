@@ -26,10 +26,22 @@ export function Suspense({ fallback, children }: { fallback: ComponentChildren; 
   return <Fallback.Provider value={fallback}>{children}</Fallback.Provider>;
 }
 
-/** Loads a part; an open page whose version the service no longer has is reloaded, once. */
-export async function loadPart<Part>(load: () => Promise<Part>): Promise<Part> {
+let styles: Promise<void> | null = null;
+
+/** The styles that a first view does not need. */
+const loadStyles = (): Promise<void> => (styles ??= new Promise((resolve) => {
+  const link = document.createElement("link");
+  link.rel = "stylesheet";
+  link.href = document.documentElement.dataset.moreStyles!;
+  link.onload = link.onerror = () => resolve();
+  document.head.append(link);
+}));
+
+/** Loads a part, and unless it is the overview the styles beside it; an open page whose version the service no longer has is reloaded, once. */
+export async function loadPart<Part>(load: () => Promise<Part>, isFirst = false): Promise<Part> {
   try {
-    return await load();
+    const [part] = await Promise.all([load(), isFirst ? undefined : loadStyles()]);
+    return part;
   } catch (error) {
     if (!(await isReplaced()) || Date.now() - Number(sessionStorage.getItem(RELOADED)) < AGAIN_MS) throw error;
     sessionStorage.setItem(RELOADED, String(Date.now()));

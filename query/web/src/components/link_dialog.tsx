@@ -4,6 +4,7 @@ import { fetchJson } from "../api/request";
 import { timezone } from "../api/session";
 import { endOfDay, lastDayOf, today } from "../state/period";
 import { texts } from "../texts";
+import { moreTexts } from "../texts.more";
 import type { Schemas } from "../types";
 import { ConfirmDialog } from "./confirm_dialog";
 import { DateField } from "./date_field";
@@ -12,7 +13,7 @@ import { FormFooter } from "./form_footer";
 import { formMessage } from "./form_message";
 
 type Link = Schemas["LinkResource"];
-const t = texts.links;
+const t = moreTexts.links;
 const DATES: string[] = ["expiresAt"];
 const ADDRESSES: string[] = ["targetUrl", "expiredRedirectUrl"];
 const FIELDS = [

@@ -3,21 +3,16 @@ import { useState } from "preact/hooks";
 import { fetchJson } from "../api/request";
 import { subjectQuery } from "../api/session";
 import { refresh } from "../api/use";
-import { instantLabel } from "../state/format";
+import { type Annotation, DATE } from "../state/notes";
 import { texts } from "../texts";
-import type { Schemas } from "../types";
 import { Dialog } from "./dialog";
 import { FormFooter } from "./form_footer";
 import { formMessage } from "./form_message";
 
 const PATH = "/v1/annotations";
-const DATE = 10;
 const t = texts.chart.note;
 
-/** One that is stored, or a new one. */
-export type Annotation = Pick<Schemas["SeriesAnnotation"], "start" | "text"> & Partial<Schemas["SeriesAnnotation"]>;
-
-export function NoteDialog({ note: { id, start, end, text }, close }: { note: Annotation; close: () => void }) {
+export default function NoteDialog({ note: { id, start, end, text }, close }: { note: Annotation; close: () => void }) {
   const [values, setValues] = useState({ start, end: end ?? "", text });
   const [error, setError] = useState("");
   const set = (name: keyof typeof values) => ({ currentTarget: { value } }: { currentTarget: { value: string } }) => setValues((all) => ({ ...all, [name]: value }));
@@ -48,13 +43,4 @@ export function NoteDialog({ note: { id, start, end, text }, close }: { note: An
       </form>
     </Dialog>
   );
-}
-
-/** First and last bucket of a note; null where its begin is not among the labels. */
-export function notePosition({ start, end }: Pick<Schemas["SeriesAnnotation"], "start" | "end">, labels: string[], timeZone: string): [number, number] | null {
-  const at = (moment: string) => labels.findLastIndex((label) => label <= moment);
-  const from = at(start.length === DATE ? `${start} 00:00:00` : instantLabel(start, timeZone));
-  const to = end ? at(end.length === DATE ? `${end} 23:59:59` : instantLabel(end, timeZone)) : from;
-  if (to < 0) return null;
-  return [Math.max(0, from), to];
 }

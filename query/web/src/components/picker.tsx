@@ -2,12 +2,12 @@
 import type { ComponentChildren } from "preact";
 import { useRef, useState } from "preact/hooks";
 import type { ChoiceGroup } from "../state/metric_fields";
-import { texts } from "../texts";
+import { moreTexts } from "../texts.more";
 import { Icon } from "./icon";
-import { Definition } from "./info";
+import Definition from "./definition";
 import { Popover } from "./popover";
 
-const t = texts.explore;
+const t = moreTexts.explore;
 
 export function Picker<Value>({ label, name, className, groups, isChosen, reasonAgainst, choose, typed }: {
   label: ComponentChildren;
@@ -68,7 +68,7 @@ function Choices<Value>({ name, groups, isChosen, reasonAgainst, choose, typed }
               return (
                 <button key={JSON.stringify(value)} type="button" class="choice" data-value={JSON.stringify(value)} aria-pressed={chosen} disabled={reason !== null} onClick={() => choose(value)}>
                   <span>{text}{chosen && <Icon name="check" size={14} />}</span>
-                  <small>{reason ?? <Definition text={meaning} />}</small>
+                  <small>{reason ?? <Definition of={meaning} />}</small>
                 </button>
               );
             })}

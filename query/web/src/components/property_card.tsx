@@ -5,6 +5,7 @@ import { type Bin, binsOf } from "../state/bins";
 import { equals, type Filter, hasFilter, toggleFilter } from "../state/filters";
 import { formatNumber } from "../state/format";
 import { texts } from "../texts";
+import { moreTexts } from "../texts.more";
 import type { Row } from "../types";
 import { BarList } from "./bar_list";
 import { Card } from "./card";
@@ -14,7 +15,7 @@ import { Async } from "./states";
 
 /** Numbers with at most this many values are shown value by value. */
 const FEW_VALUES = 10;
-const t = texts.events;
+const t = moreTexts.events;
 type Property = Row<"custom_events_property_classification">;
 type TopValue = Row<"custom_events_property_top_values">;
 

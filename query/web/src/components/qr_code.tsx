@@ -1,12 +1,12 @@
 // A QR code as SVG, to look at and to download as SVG or PNG.
 import qrcode from "qrcode-generator";
 import { useMemo } from "preact/hooks";
-import { texts } from "../texts";
+import { moreTexts } from "../texts.more";
 import { save } from "./download";
 
 const QUIET_ZONE = 4;
 const PNG_SIZE = 1024;
-const t = texts.links;
+const t = moreTexts.links;
 
 export function QrCode({ text, name }: { text: string; name: string }) {
   const svg = useMemo(() => qrSvg(text), [text]);

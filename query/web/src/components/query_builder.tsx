@@ -10,12 +10,13 @@ import { aliasOf, type Exploration, START } from "../state/exploration";
 import type { Condition } from "../state/filters";
 import { periodMembers } from "../state/period";
 import { texts } from "../texts";
+import { moreTexts } from "../texts.more";
 import type { Schemas } from "../types";
 import { type ColumnGroup, ColumnSelect } from "./column_select";
-import { Definition } from "./info";
+import Definition from "./definition";
 import { QueryCondition } from "./query_condition";
 
-const t = texts.explore;
+const t = moreTexts.explore;
 type Select = Exploration["selects"][number];
 
 const MOST = 5;
@@ -71,7 +72,7 @@ export function QueryBuilder({ catalogue, exploration, change }: {
         <select value={table.name} onChange={(e) => change({ ...START, table: e.currentTarget.value })}>
           {tables.map(({ name }) => <option key={name} value={name}>{t.tables[name] ?? name}</option>)}
         </select>
-        <small><Definition text={table.meaning} /></small>
+        <small><Definition of={table.meaning} /></small>
       </label>
       <Terms title={t.values} terms={selects} empty={usualValue(table, selects)} least={1} change={(selects) => set({ selects })}>
         {(term, replace, n) => <Value term={term} label={t.condition(t.values, n)} table={table} replace={replace} />}

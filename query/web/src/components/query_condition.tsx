@@ -4,11 +4,12 @@ import { useId, useLayoutEffect, useState } from "preact/hooks";
 import { normalized, shownValue } from "../state/filter_values";
 import type { Condition } from "../state/filters";
 import { texts } from "../texts";
+import { moreTexts } from "../texts.more";
 
 const t = texts.filters;
 const LISTS = ["in", "not_in"];
 const BARE = ["is_null", "is_not_null"];
-const BOOLEANS: Record<string, string> = { true: texts.explore.yes, false: texts.explore.no };
+const BOOLEANS: Record<string, string> = { true: moreTexts.explore.yes, false: moreTexts.explore.no };
 
 /** A typed value as the type of its column has it; what cannot be one stays, for the service to refuse. */
 function scalarOf(typed: string, type: string): string | number | boolean {

@@ -8,7 +8,7 @@ import { aliasOf, columnOf, type Exploration, TIME } from "../state/exploration"
 import { formatNumber } from "../state/format";
 import { hasLines, labelsOf, linesOf } from "../state/lines";
 import { daysOf, today } from "../state/period";
-import { texts } from "../texts";
+import { moreTexts } from "../texts.more";
 import { type Bar, BarList, mostOf } from "./bar_list";
 import { type Column, DataTable } from "./data_table";
 import { countFormat, MOST_LINES, type Series, SeriesChart } from "./series_chart";
@@ -17,7 +17,7 @@ import { Empty } from "./states";
 type Row = Record<string, unknown>;
 export const SHAPES = ["table", "line", "bar"] as const;
 export type Shape = (typeof SHAPES)[number];
-const t = texts.explore;
+const t = moreTexts.explore;
 
 interface Result {
   exploration: Exploration;

@@ -8,13 +8,13 @@ import {
 } from "../state/metric_fields";
 import { granularitiesOf } from "../state/period";
 import { bucketOf, BUCKETS, groupsOf, type Question, type Term, tidied } from "../state/question";
-import { texts } from "../texts";
+import { moreTexts } from "../texts.more";
 import type { IconName } from "../types";
 import { filterText } from "./filter_text";
 import { Icon } from "./icon";
 import { Picker } from "./picker";
 
-const t = texts.explore;
+const t = moreTexts.explore;
 const same = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other);
 
 export function QuestionBuilder({ known, question, change }: { known: Known; question: Question; change: (question: Question) => void }) {

@@ -15,6 +15,7 @@ import {
 import { bucketDays, daysOf, today } from "../state/period";
 import { bucketOf, BUCKETS, columnsOf, groupsOf, membersOf, type Order, type Question, type Shape, type Term, TIME } from "../state/question";
 import { texts } from "../texts";
+import { moreTexts } from "../texts.more";
 import type { Schemas } from "../types";
 import { Change, RowChange } from "./change";
 import { type Column, DataTable, type Sort } from "./data_table";
@@ -24,7 +25,7 @@ import { ResultWarnings } from "./result_warnings";
 import { type Series, SeriesChart } from "./series_chart";
 import { Async } from "./states";
 
-const t = texts.explore;
+const t = moreTexts.explore;
 /** Lines of a chart; each has a color of its own. */
 const MOST_SERIES = 6;
 /** Rows of lines are cut only by the API's limit; a table of a time series has some hundred. */

@@ -3,7 +3,7 @@ import { useState } from "preact/hooks";
 import { pathWith } from "../api/request";
 import { texts } from "../texts";
 import { Dialog } from "./dialog";
-import { Definition } from "./info";
+import Definition, { type Defined } from "./definition";
 
 const t = texts.request;
 
@@ -11,7 +11,7 @@ export interface ShownRequest {
   path: string;
   query: Record<string, string>;
   body: unknown;
-  definition?: string;
+  definition?: Defined;
   /** Where its numbers are in the answer. */
   answer?: AnswerPlace;
 }
@@ -56,10 +56,10 @@ const asPython = (request: ShownRequest): string =>
 
 const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
 
-export function RequestDialog({ request, close }: { request: ShownRequest; close: () => void }) {
+export default function RequestDialog({ request, close }: { request: ShownRequest; close: () => void }) {
   return (
     <Dialog title={t.title} close={close} wide>
-      {request.definition && <p><strong>{t.definition}.</strong> <Definition text={request.definition} /></p>}
+      {request.definition && <p><strong>{t.definition}.</strong> <Definition of={request.definition} /></p>}
       {request.answer && <AnswerFields {...request.answer} />}
       <Snippet label="curl" text={asCurl(request)} />
       <Snippet label="Python" text={asPython(request)} />

@@ -8,7 +8,6 @@ import { formatNumber, formatShort } from "../state/format";
 import { texts } from "../texts";
 import { CardMenu } from "./card";
 import { Change } from "./change";
-import { metricDefinition } from "./info";
 import { formatMoney, type Money, useMoney } from "./money";
 import { type Series, SeriesChart } from "./series_chart";
 import { Async } from "./states";
@@ -80,7 +79,7 @@ export function RevenueTotals({ revenue, before }: { revenue: Revenue; before: C
           </div>
         )}
         <span class="card-actions">
-          <CardMenu title={t.title} definition={METRICS.map((metric) => `${t.metrics[metric]}: ${metricDefinition(metric)}`).join(". ")}
+          <CardMenu title={t.title} definition={{ metrics: METRICS.map((metric) => [t.metrics[metric], metric]) }}
             requests={[{ label: texts.request.open, request: { ...metricsRequest(ask),
               answer: { fields: METRICS.map((metric) => ({ label: t.metrics[metric], field: metric })), rows: "data[]" } } }]} />
         </span>

@@ -9,7 +9,7 @@ import { customText, explorationOf } from "../state/exploration_words";
 import { formatAgo, formatInstant } from "../state/format";
 import { type Known, questionText } from "../state/metric_fields";
 import { type Question, questionOf } from "../state/question";
-import { texts } from "../texts";
+import { moreTexts } from "../texts.more";
 import type { Schemas } from "../types";
 import { Card } from "./card";
 import { ConfirmDialog } from "./confirm_dialog";
@@ -20,7 +20,7 @@ import { formMessage } from "./form_message";
 import { Icon } from "./icon";
 import { Async, messageOf } from "./states";
 
-const t = texts.explore;
+const t = moreTexts.explore;
 const PATH = "/v1/explorations";
 type Answer = Schemas["ExplorationResponse"];
 export type Saved = Schemas["ExplorationResource"];

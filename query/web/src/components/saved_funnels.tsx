@@ -7,7 +7,7 @@ import { type Loaded, useLoaded } from "../api/use";
 import { address, addressWith, follow } from "../state/address";
 import { differs, type FunnelOptions, type SavedFunnel, savedBody } from "../state/funnel";
 import { stepOf } from "../state/steps";
-import { texts } from "../texts";
+import { moreTexts } from "../texts.more";
 import type { Schemas } from "../types";
 import { ConfirmDialog } from "./confirm_dialog";
 import { Dialog } from "./dialog";
@@ -16,7 +16,7 @@ import { formMessage } from "./form_message";
 import { Popover } from "./popover";
 import { Failed, messageOf } from "./states";
 
-const t = texts.funnels;
+const t = moreTexts.funnels;
 const PATH = "/v1/funnels";
 type Answer = Schemas["FunnelResponse"];
 

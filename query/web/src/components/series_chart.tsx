@@ -6,13 +6,14 @@ import { isShared, may, timezone } from "../api/session";
 import { address, go, goOwn } from "../state/address";
 import { countFormat, formatBucket, formatDay, formatDays, formatNumber, formatPercent, formatRange, formatShortDays } from "../state/format";
 import type { Line, Values } from "../state/lines";
+import { type Annotation, notePosition } from "../state/notes";
 import { bucketDays, type Days, daysOf, formatPeriod, type Period, presetOf } from "../state/period";
 import { theme } from "../state/theme";
 import { texts } from "../texts";
 import type { Schemas } from "../types";
 import { DataTable } from "./data_table";
 import { Icon } from "./icon";
-import { type Annotation, NoteDialog, notePosition } from "./note_dialog";
+import { lazy } from "./lazy";
 import { useOpened } from "./opened";
 import { drawPlot, fitted, type PlotLine, type Shape, SHAPES } from "./plot";
 
@@ -77,6 +78,7 @@ export const MOST_LINES = 6;
 const FEW_BUCKETS = 6;
 const BESIDE = 16;
 const t = texts.chart;
+const NoteDialog = lazy(() => import("./note_dialog"));
 
 export function SeriesChart({ series }: { series: Series }) {
   const frame = useRef<HTMLDivElement>(null);

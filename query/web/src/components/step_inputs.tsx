@@ -4,11 +4,11 @@ import { isShared } from "../api/session";
 import { useAnswer } from "../api/use";
 import { kindOf } from "../state/event_kinds";
 import { KINDS, SHARED_KINDS, type Step, type StepKind } from "../state/steps";
-import { texts } from "../texts";
+import { moreTexts } from "../texts.more";
 import { useGoals } from "./saved_goals";
 
 const SUGGESTED = 100;
-const t = texts.steps;
+const t = moreTexts.steps;
 
 export type Suggestions = Record<StepKind, string[]>;
 

@@ -2,10 +2,11 @@
 import { useLayoutEffect, useRef } from "preact/hooks";
 import type { Step } from "../state/steps";
 import { texts } from "../texts";
+import { moreTexts } from "../texts.more";
 import { filterText } from "./filter_text";
 import { type Suggestions, StepInputs } from "./step_inputs";
 
-const t = texts.funnels;
+const t = moreTexts.funnels;
 const MOST_STEPS = 10;
 const FEWEST_STEPS = 2;
 

@@ -4,13 +4,13 @@ import { fetchJson } from "../api/request";
 import { timezone } from "../api/session";
 import { type Loaded, useLoaded } from "../api/use";
 import { formatInstant, formatNumber } from "../state/format";
-import { texts } from "../texts";
+import { moreTexts } from "../texts.more";
 import type { Schemas } from "../types";
 import { Snippet } from "./request_dialog";
 import { Async } from "./states";
 
 export type Status = Schemas["WebsiteStatus"];
-const t = texts.tag;
+const t = moreTexts.tag;
 const WAITING_SECONDS = 3;
 const RECEIVED_SECONDS = 15;
 

@@ -6,6 +6,7 @@ import { address, goOwn } from "../state/address";
 import type { FileColumn } from "../state/csv";
 import { countryName, formatInstant, formatNumber } from "../state/format";
 import { texts } from "../texts";
+import { moreTexts } from "../texts.more";
 import type { Row, Schemas } from "../types";
 import { type Column, DataTable, Pages, parseSort } from "./data_table";
 import { Country, Device, Source } from "./seen_with";
@@ -13,7 +14,7 @@ import { Async } from "./states";
 import { VisitorLink, visitorName } from "./visitor_name";
 
 const ROWS = 25;
-const t = texts.visitors;
+const t = moreTexts.visitors;
 const m = texts.metrics;
 type Visitor = Row<"profile_list">;
 type Selected = { name: "profile_list" } | { name: "visitors"; of: Record<string, unknown> };

@@ -5,6 +5,7 @@ import { timezone } from "../api/session";
 import { useAnswer } from "../api/use";
 import { formatInstant, formatNumber } from "../state/format";
 import { texts } from "../texts";
+import { moreTexts } from "../texts.more";
 import { DataTable, Pages } from "./data_table";
 import { Dialog } from "./dialog";
 import { DownloadCsv, loadCsv } from "./download";
@@ -14,7 +15,7 @@ import { VisitorLink, visitorName } from "./visitor_name";
 import { VISITOR_FILE } from "./visitor_table";
 
 const ROWS = 25;
-const t = texts.visitorsDialog;
+const t = moreTexts.visitorsDialog;
 
 export function VisitorsDialog({ title, of, close }: {
   title: string;

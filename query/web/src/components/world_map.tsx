@@ -2,12 +2,12 @@
 import { useRef, useState } from "preact/hooks";
 import world from "../../generated/world.json";
 import { countryName, formatNumber, formatPercent } from "../state/format";
-import { texts } from "../texts";
+import { moreTexts } from "../texts.more";
 import { Icon } from "./icon";
 import { Flag } from "./logo";
 import { usePanZoom } from "./pan_zoom";
 
-const t = texts.map;
+const t = moreTexts.map;
 const [WIDTH, HEIGHT] = [960, 470];
 const SHADES = 5;
 const DOT = 3.5;

@@ -1,10 +1,11 @@
 // Words for the columns, aggregates and time buckets of custom queries; columns with a filter have its word.
 import { texts } from "../texts";
+import { moreTexts } from "../texts.more";
 import { type Exploration, TIME } from "./exploration";
 import { shownValue } from "./filter_values";
 import { formatBucket, formatInstant, formatNumber, weekdayName } from "./format";
 
-const t = texts.explore;
+const t = moreTexts.explore;
 const fields = texts.filters.fields;
 export const PROPERTY = "properties.";
 const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d/;

@@ -1,10 +1,10 @@
 // A custom query in words, and as the page edits it from a saved body.
-import { texts } from "../texts";
+import { moreTexts } from "../texts.more";
 import { columnText, valueText } from "./columns";
 import { type Exploration, parseExploration, START } from "./exploration";
 import { type Condition, editable, type Filter, isRecord } from "./filters";
 
-const t = texts.explore;
+const t = moreTexts.explore;
 
 const isList = (value: unknown): value is unknown[] => Array.isArray(value);
 

@@ -1,12 +1,12 @@
 // What questions are made of: metrics and dimensions in groups, their words, and which of them go together.
-import { texts } from "../texts";
+import { moreTexts } from "../texts.more";
 import type { IconName } from "../types";
 import { aggregateText, columnText, PROPERTY } from "./columns";
 import type { Filter } from "./filters";
 import { formatDuration, formatMilliseconds, formatNumber, formatPercent } from "./format";
 import { bucketOf, BUCKETS, groupsOf, MOST_DIMENSIONS, MOST_METRICS, type Question, type Term, TIME } from "./question";
 
-const t = texts.explore;
+const t = moreTexts.explore;
 
 /** `GET /v1/query/metrics`. */
 export interface MetricsCatalogue {

@@ -13,10 +13,11 @@ import { shownValue } from "../state/filter_values";
 import { condition } from "../state/filters";
 import { formatInstant, formatNumber } from "../state/format";
 import { texts } from "../texts";
+import { moreTexts } from "../texts.more";
 import type { Row } from "../types";
 
 const ROWS = 50;
-const t = texts.bots;
+const t = moreTexts.bots;
 const m = texts.metrics;
 type Filters = NonNullable<Ask<"bots">["filters"]>;
 type Named = Pick<Row<"bots">, "name" | "purpose">;

@@ -13,9 +13,10 @@ import { Sparkline } from "../components/sparkline";
 import { Empty, Skeleton } from "../components/states";
 import { formatNumber } from "../state/format";
 import { texts } from "../texts";
+import { moreTexts } from "../texts.more";
 import type { IconName } from "../types";
 
-const t = texts.design;
+const t = moreTexts.design;
 const SURFACES = ["back", "surface", "raised", "hover", "sunken", "chosen", "accent-fill", "warn-fill", "bar"];
 const INKS = ["text", "quiet", "accent", "better", "worse", "warn", "mark", "strong-line", "bar-mark", "series-before"];
 const SERIES = [1, 2, 3, 4, 5, 6].map((n) => `series-${n}`);

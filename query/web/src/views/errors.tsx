@@ -25,12 +25,13 @@ import { condition } from "../state/filters";
 import { dayOf } from "../state/period";
 import { countryName, formatDay, formatInstant, formatNumber, formatPercent, listText, weekdayOf } from "../state/format";
 import { texts } from "../texts";
+import { moreTexts } from "../texts.more";
 import type { IconName, Row, Schemas } from "../types";
 import { sessionAddress } from "./sessions";
 
 const ROWS = 20;
 const TOP = 8;
-const t = texts.errors;
+const t = moreTexts.errors;
 type Group = Row<"error_changes">;
 type Sample = Row<"error_fingerprints">;
 type Filters = NonNullable<Ask<"recent_errors">["filters"]>;
@@ -375,7 +376,7 @@ function Recent({ filters }: { filters: Filters }) {
             { key: "browser", extra: true, label: texts.filters.fields.browser_name!, render: (row) => deviceText(row.browser_name, row.browser_version) },
             { key: "os", extra: true, label: texts.filters.fields.os_name!, render: (row) => deviceText(row.os_name, row.os_version) },
             { key: "country", extra: true, label: texts.filters.fields.country!, render: (row) => <Country code={row.country} /> },
-            { key: "visitor", extra: true, label: texts.visitors.visitor, render: (row) => (row.anonymous_id ? <VisitorLink id={row.anonymous_id} /> : "–") },
+            { key: "visitor", extra: true, label: moreTexts.visitors.visitor, render: (row) => (row.anonymous_id ? <VisitorLink id={row.anonymous_id} /> : "–") },
           ]} />
         )}
       </Async>

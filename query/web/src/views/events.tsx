@@ -19,13 +19,14 @@ import type { FileColumn } from "../state/csv";
 import { equals } from "../state/filters";
 import { formatInstant, formatNumber, formatPercent } from "../state/format";
 import { texts } from "../texts";
+import { moreTexts } from "../texts.more";
 import type { Row } from "../types";
 import { sessionAddress } from "./sessions";
 
 const ROWS = 50;
 const RECENT = 20;
 const MOST_VALUES = 1000;
-const t = texts.events;
+const t = moreTexts.events;
 const m = texts.metrics;
 
 export default function Events() {

@@ -19,10 +19,10 @@ import { parseExploration, START } from "../state/exploration";
 import { explorationOf } from "../state/exploration_words";
 import { dimensionText, examples, questionText, reasonAgainst, termText } from "../state/metric_fields";
 import { columnsOf, fittedTo, formatQuestion, membersOf, NO_QUESTION, parseQuestion, type Question, questionOf, type Shape, shapesOf } from "../state/question";
-import { texts } from "../texts";
+import { moreTexts } from "../texts.more";
 import type { Schemas } from "../types";
 
-const t = texts.explore;
+const t = moreTexts.explore;
 const SETTLE_MS = 250;
 const TABS = [{ id: "metrics", label: t.tabs.metrics }, { id: "rows", label: t.tabs.rows }];
 

@@ -18,8 +18,9 @@ import { formatSpan } from "../state/format";
 import { DAY, type FunnelOptions, optionsOf, ownOf, queryOptions, type SavedFunnel } from "../state/funnel";
 import { isComplete, type Step } from "../state/steps";
 import { texts } from "../texts";
+import { moreTexts } from "../texts.more";
 
-const t = texts.funnels;
+const t = moreTexts.funnels;
 const WINDOWS: Record<number, string> = { 3600: t.windows.hour, [DAY]: t.windows.day, [7 * DAY]: t.windows.week, [30 * DAY]: t.windows.month };
 /** What groups are of, beside the properties of events; a shared dashboard knows none of its visitors. */
 const BREAKDOWNS: [label: string, fields: string[]][] = [

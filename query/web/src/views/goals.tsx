@@ -31,6 +31,7 @@ import { shownValue } from "../state/filter_values";
 import { formatNumber, formatPercent } from "../state/format";
 import type { Step } from "../state/steps";
 import { texts } from "../texts";
+import { moreTexts } from "../texts.more";
 import type { Row } from "../types";
 
 const t = texts.goals;
@@ -119,7 +120,7 @@ function GoalTable({ goals, ask, values, before, edit }: {
                 <ShareCell percent={row.conversion_rate ?? 0} most={most} />
               ) },
               { key: "visits", extra: true, label: t.rateOfVisits, number: true, render: ({ row }) => (
-                <span title={texts.funnels.shareOf(formatNumber(row.sessions), formatNumber(visits))}>{formatPercent((100 * row.sessions) / Math.max(1, visits), 2)}</span>
+                <span title={moreTexts.funnels.shareOf(formatNumber(row.sessions), formatNumber(visits))}>{formatPercent((100 * row.sessions) / Math.max(1, visits), 2)}</span>
               ) },
               { key: "value", extra: true, label: t.value, number: true, render: ({ row }) => <Value amounts={values && values.get(row.name)} /> },
               ...(edit ? [{ key: "edit", extra: true, label: "", render: ({ row }: { row: Row<"goals"> }) => {
@@ -140,7 +141,7 @@ function GoalTable({ goals, ask, values, before, edit }: {
 }
 
 const reachedBy = (goal: Goal | undefined): string =>
-  goal ? `${texts.steps.kinds[goal.path ? "path" : "event"]} ${isolate(goal.path ?? goal.event ?? "")}` : "";
+  goal ? `${moreTexts.steps.kinds[goal.path ? "path" : "event"]} ${isolate(goal.path ?? goal.event ?? "")}` : "";
 
 function Course({ name, values, isRunning }: { name: string; values: number[] | undefined; isRunning: boolean | undefined }) {
   return values ? <Sparkline values={values} isRunning={isRunning} label={t.courseOf(name, formatNumber(Math.max(0, ...values)))} /> : <span class="course" />;

@@ -24,10 +24,11 @@ import { shownValue } from "../state/filter_values";
 import { formatDay, formatInstant, formatNumber } from "../state/format";
 import { dayEndedAt, daysOf, defaultGranularity, endOfDay, periodMembers, presetOf, today } from "../state/period";
 import { texts } from "../texts";
+import { moreTexts } from "../texts.more";
 import type { QueryType, Schemas } from "../types";
 
 type Link = Schemas["LinkResource"];
-const t = texts.links;
+const t = moreTexts.links;
 const ROWS = 25;
 const CLICKS = [{ label: t.clicks, field: "clicks" }];
 /** Of one organization. */

@@ -8,7 +8,6 @@ import { Card } from "../components/card";
 import { changeColumn, changeFile } from "../components/change";
 import { type Column, DataTable, Pages, parseSort } from "../components/data_table";
 import { ImportedBars } from "../components/imported";
-import { rowsDefinition } from "../components/info";
 import { formatMoney } from "../components/money";
 import { NoPlaces } from "../components/no_places";
 import type { AnswerField } from "../components/request_dialog";
@@ -50,7 +49,7 @@ function BreakdownList({ breakdown }: { breakdown: Breakdown }) {
   const revenue = useRevenueOf(breakdown);
   const file = visitors === undefined ? null : [...fileColumns(breakdown, visitors), ...changeFile([breakdown.value, breakdown.valueLabel], before)];
   return (
-    <Card title={breakdown.label} ask={ask} definition={rowsDefinition(breakdown.type)} file={file} fields={answerFields(breakdown)}
+    <Card title={breakdown.label} ask={ask} definition={{ type: breakdown.type, rows: true }} file={file} fields={answerFields(breakdown)}
       remark={breakdown.columns.some(([, , kind]) => kind === "share") ? texts.request.shareOfAll : undefined} className="wide" actions={
       <a class="quiet-button" href={addressWith({ view: "overview" })} onClick={follow}>{t.back}</a>}>
       <Search value={search} />

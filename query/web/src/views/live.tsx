@@ -14,6 +14,7 @@ import { follow } from "../state/address";
 import { shownValue } from "../state/filter_values";
 import { countryName, formatAgo, formatInstant, formatNumber, formatTime } from "../state/format";
 import { texts } from "../texts";
+import { moreTexts } from "../texts.more";
 import type { QueryType, Row } from "../types";
 import { entryOf, sessionAddress } from "./sessions";
 
@@ -94,7 +95,7 @@ function Visits() {
           <DataTable label={t.visits} rows={rows} rowKey={(row) => row.session_id} columns={[
             { key: "page", label: texts.filters.fields.path!, className: "long", render: (row) => <a href={sessionAddress(row.session_id)} onClick={follow}>{row.current_page ?? "–"}</a> },
             { key: "country", label: texts.filters.fields.country!, className: "nowrap", render: (row) => <Country code={row.country} /> },
-            { key: "device", extra: true, label: texts.sessions.device, className: "nowrap", render: (row) => <Device device={row.device_type} browser={null} system={null} short /> },
+            { key: "device", extra: true, label: moreTexts.sessions.device, className: "nowrap", render: (row) => <Device device={row.device_type} browser={null} system={null} short /> },
             { key: "views", label: m.pageviews, number: true, render: (row) => formatNumber(row.pages_viewed) },
           ]} />
         )}

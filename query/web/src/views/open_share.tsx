@@ -4,11 +4,11 @@ import { RequestError } from "../api/request";
 import { openShare } from "../api/session";
 import { AlonePage } from "../components/alone_page";
 import { Failed, messageOf, Skeleton } from "../components/states";
-import { texts } from "../texts";
+import { moreTexts } from "../texts.more";
 
-const t = texts.shares;
+const t = moreTexts.shares;
 
-export function OpenShare() {
+export default function OpenShare() {
   const [error, setError] = useState<RequestError | null>(null);
   const [password, setPassword] = useState("");
   const [tried, setTried] = useState(false);

@@ -8,10 +8,10 @@ import { BreakdownCard } from "../components/breakdown_card";
 import { Card, standardRequest } from "../components/card";
 import { Change } from "../components/change";
 import { Columns } from "../components/columns";
-import { FirstSteps, LastEvent, useEventsEver } from "../components/first_steps";
+import { LastEvent, useEventsEver } from "../components/last_event";
+import { lazy } from "../components/lazy";
 import { GoalsCard } from "../components/goals_card";
 import { areImported, ImportedLine, ImportedNote, useImportedSeries } from "../components/imported";
-import { metricDefinition } from "../components/info";
 import { isRevenueMetric, RevenueSeries, RevenueTotals, useRevenue } from "../components/revenue";
 import { OnlineNow } from "../components/online_now";
 import { comparedSeries, countFormat, type Series, SeriesChart } from "../components/series_chart";
@@ -21,6 +21,8 @@ import { GROUPS } from "../state/breakdowns";
 import { formatDuration, formatNumber, formatPercent, formatRange, formatShort } from "../state/format";
 import { defaultGranularity, granularitiesOf } from "../state/period";
 import { texts } from "../texts";
+
+const FirstSteps = lazy(() => import("../components/first_steps"));
 
 interface Total {
   /** Field of `events_by_date`. */
@@ -61,7 +63,7 @@ export default function Overview() {
   return (
     <>
       {ever?.lastEventAt && <LastEvent at={ever.lastEventAt} />}
-      <Card title={texts.views.overview} ask={series} definition={metricDefinition(chosen.definition)} className="hero"
+      <Card title={texts.views.overview} ask={series} definition={{ metric: chosen.definition }} className="hero"
         subtitle={<>
           <OnlineNow />
           {start && end && <p class="compared quiet">{texts.chart.comparedWith(...formatRange(start, end, timezone.value))}</p>}

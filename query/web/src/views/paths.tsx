@@ -15,6 +15,7 @@ import type { FileColumn } from "../state/csv";
 import { findNode, type Flow, type FlowNode, flowOf, folderOf, formatNode, pagesOf } from "../state/flow";
 import { formatNumber, formatPercent } from "../state/format";
 import { texts } from "../texts";
+import { moreTexts } from "../texts.more";
 import type { Row } from "../types";
 
 const MOST_PATHS = 2000;
@@ -22,7 +23,7 @@ const ROWS = 20;
 const SUGGESTED = 100;
 const STEPS = ["3", "4", "5", "6"];
 const DEFAULT_STEPS = "4";
-const t = texts.paths;
+const t = moreTexts.paths;
 const m = texts.metrics;
 
 const FILE: FileColumn[] = [

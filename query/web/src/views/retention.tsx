@@ -14,6 +14,7 @@ import type { FileColumn } from "../state/csv";
 import { formatBucket, formatDays, formatMonth, formatNumber, formatPercent } from "../state/format";
 import { bucketDays, countDays, daysOf } from "../state/period";
 import { texts } from "../texts";
+import { moreTexts } from "../texts.more";
 import type { Row } from "../types";
 
 type Cell = Row<"retention">;
@@ -31,7 +32,7 @@ const HEAT_STEPS = [0.1, 0.2, 0.5, 1, 2, 3, 4, 5, 10, 15, 20];
 /** With more periods the curve is below the table instead of beside it. */
 const MOST_BESIDE = 6;
 const MOST_ROWS = 10_000;
-const t = texts.retention;
+const t = moreTexts.retention;
 /** A cohort is named by its first day within the time range, as on the page. */
 const fileOf = (width: Width): FileColumn[] => [
   { field: "date", label: t.cohort, show: (date) => cohortDays(date, width).start },

@@ -16,11 +16,12 @@ import { kindOf } from "../state/event_kinds";
 import { equals } from "../state/filters";
 import { countryName, formatDuration, formatInstant, formatNumber } from "../state/format";
 import { texts } from "../texts";
+import { moreTexts } from "../texts.more";
 import type { Row } from "../types";
 
 const ROWS = 25;
 const MOST_EVENTS = 500;
-const t = texts.sessions;
+const t = moreTexts.sessions;
 const m = texts.metrics;
 type Session = Row<"session_list">;
 

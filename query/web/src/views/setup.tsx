@@ -14,10 +14,10 @@ import { TagAndTrackers } from "../components/setup/tag_and_trackers";
 import { VisitorRights } from "../components/setup/visitor_rights";
 import { Websites } from "../components/setup/websites";
 import { address, addressWith, follow } from "../state/address";
-import { texts } from "../texts";
+import { moreTexts } from "../texts.more";
 import type { IconName } from "../types";
 
-const t = texts.setup;
+const t = moreTexts.setup;
 
 interface Section {
   id: string;

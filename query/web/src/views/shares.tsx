@@ -17,11 +17,11 @@ import { formatInstant } from "../state/format";
 import { locale } from "../state/language";
 import { endOfDay, today } from "../state/period";
 import { VIEWS } from "../state/views";
-import { texts } from "../texts";
+import { moreTexts } from "../texts.more";
 import type { Schemas } from "../types";
 
 type Share = Schemas["ShareResource"];
-const t = texts.shares;
+const t = moreTexts.shares;
 
 export default function Shares() {
   const query = subjectQuery.value;

@@ -6,9 +6,9 @@ import { AlonePage } from "../components/alone_page";
 import { messageOf } from "../components/states";
 import { isolate } from "../isolate";
 import { address, go } from "../state/address";
-import { texts } from "../texts";
+import { moreTexts } from "../texts.more";
 
-const t = texts.signIn;
+const t = moreTexts.signIn;
 
 /** The only website, or all of them. */
 const start = (): string => {
@@ -16,7 +16,7 @@ const start = (): string => {
   return `/${websites.length > 1 ? `${ALL}/websites` : websites[0]?.id ?? ""}`;
 };
 
-export function SignIn() {
+export default function SignIn() {
   const [token, setToken] = useState("");
   const [key, setKey] = useState("");
   const [error, setError] = useState("");

@@ -18,13 +18,14 @@ import { aliasOf } from "../state/alias";
 import { equals } from "../state/filters";
 import { formatDuration, formatInstant, formatNumber, formatTime } from "../state/format";
 import { texts } from "../texts";
+import { moreTexts } from "../texts.more";
 import type { Row, Schemas } from "../types";
 import { sessionAddress } from "./sessions";
 
 const ENTRIES = 100;
 const SESSIONS = 50;
 const NAMES = ["anonymous_id", "visitor.profile_id", "traits.name", "traits.email"];
-const t = texts.visitors;
+const t = moreTexts.visitors;
 const m = texts.metrics;
 
 export default function Visitors() {
@@ -94,7 +95,7 @@ function CopiedId({ id }: { id: string }) {
   return (
     <span class="copied-id">
       <code>{id}</code>
-      <button type="button" class="icon" title={texts.alias.copy} aria-label={texts.alias.copy} onClick={copy}><Icon name={copied ? "check" : "copy"} size={14} /></button>
+      <button type="button" class="icon" title={moreTexts.alias.copy} aria-label={moreTexts.alias.copy} onClick={copy}><Icon name={copied ? "check" : "copy"} size={14} /></button>
       <span class="hidden" role="status">{copied && texts.request.copied}</span>
     </span>
   );
@@ -109,11 +110,11 @@ function VisitorSessions({ filters }: { filters: Ask<"profile_sessions">["filter
         {({ rows }) => (
           <DataTable label={t.sessions} rows={rows} rowKey={(row) => row.session_id} className="scrolled" columns={[
             {
-              key: "began", label: texts.sessions.began, className: "nowrap",
+              key: "began", label: moreTexts.sessions.began, className: "nowrap",
               render: (row) => <a href={sessionAddress(row.session_id)} onClick={follow}>{formatInstant(row.first_visit, timezone.value)}</a>,
             },
             { key: "views", label: m.pageviews, number: true, render: (row) => formatNumber(row.page_views) },
-            { key: "duration", label: texts.sessions.length, number: true, render: (row) => formatDuration(row.duration) },
+            { key: "duration", label: moreTexts.sessions.length, number: true, render: (row) => formatDuration(row.duration) },
             { key: "referrer", extra: true, label: t.source, className: "nowrap", render: (row) => <Source name={row.referrer} /> },
             { key: "country", extra: true, label: t.country, className: "nowrap", render: (row) => <Country code={row.country} region={row.region} /> },
             { key: "device", extra: true, label: t.device, className: "nowrap", render: (row) => <Device device={row.device} browser={row.browser} system={row.os} short /> },

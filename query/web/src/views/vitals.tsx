@@ -18,10 +18,11 @@ import { equals } from "../state/filters";
 import { countryName, formatNumber, formatPercent, weekdayOf } from "../state/format";
 import { boundsText, formatVital, type Rating, ratingOf, RATINGS, type Vital, VITALS } from "../state/vitals";
 import { texts } from "../texts";
+import { moreTexts } from "../texts.more";
 import type { QueryType, Row, Schemas } from "../types";
 
 const ROWS = 20;
-const t = texts.vitals;
+const t = moreTexts.vitals;
 /** Vitals whose 75th percentile has a value in every bucket of a series. */
 const WITH_BUCKETS: Vital[] = ["LCP", "INP", "CLS"];
 type Group = Row<"web_vitals_by_page">;

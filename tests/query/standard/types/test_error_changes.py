@@ -2,14 +2,14 @@
 
 from typing import Any
 
-from tests.query.lake import an_error
+from tests.query.lake import Stored, an_error
 from tests.query.query_service import InProcessService
 
 WEEK: dict[str, Any] = {"startDate": "2026-11-17", "endDate": "2026-11-23"}
 """Compared with November 10 to 16; what is new has nothing from August 12 on."""
 
 
-def errors(message: str, day: str, count: int, visitor: str = "u") -> list[tuple[str, Any]]:
+def errors(message: str, day: str, count: int, visitor: str = "u") -> list[Stored]:
     """Errors of one day, each of another visitor."""
     return [
         an_error(message, at=f"2026-{day}T12:00:00Z", visitor=f"{visitor}{at}")

@@ -4,7 +4,7 @@ import { may, timezone } from "../../api/session";
 import { useLoaded } from "../../api/use";
 import { address, goOwn } from "../../state/address";
 import { formatInstant } from "../../state/format";
-import { texts } from "../../texts";
+import { moreTexts } from "../../texts.more";
 import type { Schemas } from "../../types";
 import { Card } from "../card";
 import { DataTable } from "../data_table";
@@ -13,7 +13,7 @@ import { type ApiKey, keyName, keyTitle, useApiKeys } from "./api_keys";
 import { NeedsAdmin } from "./needs_scope";
 
 type Entry = Schemas["AuditEntry"];
-const t = texts.setup;
+const t = moreTexts.setup;
 const LIMIT = "50";
 const KEY = "key:";
 const ANY_KEY = "key";

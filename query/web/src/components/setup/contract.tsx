@@ -3,14 +3,14 @@ import { useState } from "preact/hooks";
 import { fetchJson } from "../../api/request";
 import { may, subjectQuery } from "../../api/session";
 import { useLoaded } from "../../api/use";
-import { texts } from "../../texts";
+import { moreTexts } from "../../texts.more";
 import type { Schemas } from "../../types";
 import { Card } from "../card";
 import { Async } from "../states";
 import { FormDialog } from "./form_dialog";
 
 type Response = Schemas["WebsiteContractResponse"];
-const t = texts.setup.contract;
+const t = moreTexts.setup.contract;
 const EXAMPLE = { events: { purchase: { properties: { total: { type: "number", required: true }, plan: "text" } } } };
 /** Without what is not set. */
 const asText = (contract: unknown): string => JSON.stringify(contract, (_, value: unknown) => value ?? undefined, 2);

@@ -5,7 +5,7 @@ import { fetchJson } from "../../api/request";
 import { may, me, timezone } from "../../api/session";
 import { useLoaded } from "../../api/use";
 import { formatInstant } from "../../state/format";
-import { texts } from "../../texts";
+import { moreTexts } from "../../texts.more";
 import type { Schemas } from "../../types";
 import { Card } from "../card";
 import { ConfirmDialog } from "../confirm_dialog";
@@ -13,7 +13,7 @@ import { Copyable } from "../copy";
 import { DataTable } from "../data_table";
 
 type Deleted = Schemas["DeletedWebsite"];
-const t = texts.setup.deleted;
+const t = moreTexts.setup.deleted;
 
 /** Nothing where none is deleted; `changes` counts what was done to the others. */
 export function DeletedWebsites({ changes, restored }: { changes: number; restored: () => Promise<void> }) {
@@ -30,8 +30,8 @@ export function DeletedWebsites({ changes, restored }: { changes: number; restor
   return (
     <Card title={t.title}>
       <DataTable label={t.title} rows={list.value} rowKey={({ id }) => id} columns={[
-        { key: "name", label: texts.setup.name, render: ({ name }) => name },
-        { key: "id", extra: true, label: texts.setup.id, render: ({ id }) => <Copyable text={id} /> },
+        { key: "name", label: moreTexts.setup.name, render: ({ name }) => name },
+        { key: "id", extra: true, label: moreTexts.setup.id, render: ({ id }) => <Copyable text={id} /> },
         { key: "at", extra: true, label: t.at, render: ({ deletedAt }) => formatInstant(deletedAt, timezone.value) },
         { key: "purge", label: t.purge, render: ({ restorable, purgedFrom, purgedAt }) =>
           (restorable ? formatInstant(purgedFrom, timezone.value) : purgedAt ? t.purged : t.purging) },

@@ -5,7 +5,7 @@ import { me, subjectQuery, timezone } from "../../api/session";
 import { useLoaded } from "../../api/use";
 import { goOwn } from "../../state/address";
 import { formatInstant, formatNumber } from "../../state/format";
-import { texts } from "../../texts";
+import { moreTexts } from "../../texts.more";
 import type { Schemas } from "../../types";
 import { Card } from "../card";
 import { DataTable } from "../data_table";
@@ -15,10 +15,10 @@ import { Async } from "../states";
 import { websiteName } from "./website_name";
 
 export type Erasure = Schemas["ErasureResource"];
-const t = texts.setup.rights;
+const t = moreTexts.setup.rights;
 const SECONDS = 5;
 
-export const tableText = (name: string): string => (Object.hasOwn(texts.explore.tables, name) ? texts.explore.tables[name]! : name);
+export const tableText = (name: string): string => (Object.hasOwn(moreTexts.explore.tables, name) ? moreTexts.explore.tables[name]! : name);
 
 export function Erasures() {
   const isWhole = me.value?.key?.websiteId === null;
@@ -33,7 +33,7 @@ export function Erasures() {
             { key: "at", label: t.asked, className: "nowrap", render: (one) => formatInstant(one.createdAt, timezone.value) },
             { key: "what", label: t.selector, render: selectorText },
             { key: "of", extra: true, label: t.of, render: ownerText },
-            { key: "state", label: texts.setup.state, render: ({ state }) => t.states[state] },
+            { key: "state", label: moreTexts.setup.state, render: ({ state }) => t.states[state] },
             { key: "rows", label: t.rows, number: true, render: ({ report }) => formatNumber(totalRows(report.rows)) },
             { key: "report", label: "", render: ({ id }) => (
               <button type="button" class="quiet-button" aria-label={t.reportOf(id)} onClick={() => goOwn({ erasure: id })}>{t.report}</button>) },
@@ -68,7 +68,7 @@ export function Report({ id }: { id: string }) {
             <Facts facts={[
               [t.selector, selectorText(one)],
               [t.of, ownerText(one)],
-              [texts.setup.state, t.states[one.state]],
+              [moreTexts.setup.state, t.states[one.state]],
               [t.asked, time(one.createdAt)],
               [t.visitors, count(one.report.visitors)],
               [t.removedAt, time(one.report.rewrittenAt)],
@@ -81,7 +81,7 @@ export function Report({ id }: { id: string }) {
             ]} />
             <DataTable label={t.rowsRemoved} rows={Object.entries(one.report.rows ?? {})} rowKey={([table]) => table}
               totals={{ table: t.total, rows: formatNumber(totalRows(one.report.rows)) }} columns={[
-                { key: "table", label: texts.setup.table, render: ([table]) => tableText(table) },
+                { key: "table", label: moreTexts.setup.table, render: ([table]) => tableText(table) },
                 { key: "rows", label: t.rowsRemoved, number: true, render: ([, rows]) => formatNumber(rows) },
                 { key: "version", label: t.version, number: true, render: ([table]) => one.report.versions?.[table] ?? "–" },
               ]} />

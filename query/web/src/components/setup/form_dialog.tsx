@@ -1,7 +1,7 @@
 // A dialog with text inputs that sends one request.
 import { useState } from "preact/hooks";
 import { fetchJson } from "../../api/request";
-import { texts } from "../../texts";
+import { moreTexts } from "../../texts.more";
 import { DateField } from "../date_field";
 import { Dialog } from "../dialog";
 import { FormFooter } from "../form_footer";
@@ -29,7 +29,7 @@ export interface Choice {
   label: string;
 }
 
-export function FormDialog<Response>({ title, inputs, method, path, body, submit = texts.setup.save, close, done, danger, wide }: {
+export function FormDialog<Response>({ title, inputs, method, path, body, submit = moreTexts.setup.save, close, done, danger, wide }: {
   title: string;
   inputs: Input[];
   method: string;

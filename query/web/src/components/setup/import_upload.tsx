@@ -7,6 +7,7 @@ import { useLoaded } from "../../api/use";
 import { addressWith, follow } from "../../state/address";
 import { formatNumber, formatPercent } from "../../state/format";
 import { texts } from "../../texts";
+import { moreTexts } from "../../texts.more";
 import type { Schemas } from "../../types";
 import { Card } from "../card";
 import { DataTable } from "../data_table";
@@ -16,7 +17,7 @@ import { messageOf } from "../states";
 
 type Import = Schemas["ImportResource"];
 type Check = Schemas["ImportCheck"];
-const t = texts.setup.upload;
+const t = moreTexts.setup.upload;
 const SECONDS = 2;
 /** Can be discarded, which also removes what is stored. */
 const UNDER_WAY = ["checking", "checked", "importing", "failed"];
@@ -119,7 +120,7 @@ export function UploadedImport({ id, changed, close }: { id: string; changed: ()
       setError(messageOf(problem as RequestError));
     }
   };
-  if (!one) return shown.error ? <Card title={texts.setup.importFile}><p class="error" role="alert">{messageOf(shown.error)}</p></Card> : null;
+  if (!one) return shown.error ? <Card title={moreTexts.setup.importFile}><p class="error" role="alert">{messageOf(shown.error)}</p></Card> : null;
   const { state: now, accepted, rejected, stored = 0, fraction, check } = one;
   const messages: Record<string, string> = {
     checking: t.checking,
@@ -131,7 +132,7 @@ export function UploadedImport({ id, changed, close }: { id: string; changed: ()
     <Card title={t.of(one.name)} className="commands">
       <ImportSteps at={now === "importing" || now === "done" ? 2 : 1} />
       <div ref={heading} tabIndex={-1} class="import-state">
-        <p role="status" class={isStored ? "stored" : undefined}>{messages[now] ?? texts.setup.importStates[now]}</p>
+        <p role="status" class={isStored ? "stored" : undefined}>{messages[now] ?? moreTexts.setup.importStates[now]}</p>
         {fraction !== undefined && <Progress label={messages[now]!} fraction={fraction} />}
         {one.problem && <p class="error" role="alert">{one.problem}</p>}
       </div>

@@ -6,7 +6,7 @@ import { subjectQuery, timezone } from "../../api/session";
 import { useLoaded } from "../../api/use";
 import { address, goOwn } from "../../state/address";
 import { formatInstant, formatNumber } from "../../state/format";
-import { texts } from "../../texts";
+import { moreTexts } from "../../texts.more";
 import type { Schemas } from "../../types";
 import { Card } from "../card";
 import { ConfirmDialog } from "../confirm_dialog";
@@ -16,7 +16,7 @@ import { Async } from "../states";
 import { ImportSteps, isUnderWay, UploadedImport, UploadFile } from "./import_upload";
 
 type Import = Schemas["ImportResource"];
-const t = texts.setup;
+const t = moreTexts.setup;
 const SECONDS = 5;
 
 export function Imports() {

@@ -3,13 +3,13 @@ import { useState } from "preact/hooks";
 import { fetchJson } from "../../api/request";
 import { me } from "../../api/session";
 import { formatDay, formatNumber } from "../../state/format";
-import { texts } from "../../texts";
+import { moreTexts } from "../../texts.more";
 import { Card } from "../card";
 import { ConfirmDialog } from "../confirm_dialog";
 import { type Column, DataTable } from "../data_table";
 import { tableText } from "./erasures";
 
-const t = texts.setup.keep;
+const t = moreTexts.setup.keep;
 const ALL = "all";
 const TABLES = ["events", "vitals", "errors", "engagement", "identities", "imported_totals"];
 type Days = Record<string, number>;
@@ -41,12 +41,12 @@ export function KeepDays({ path, keepDays, inherited, keptFrom, websiteId, mayCh
     setAsked(true);
   };
   const columns: Column<string>[] = [
-    { key: "table", label: texts.setup.table, render: nameOf },
+    { key: "table", label: moreTexts.setup.table, render: nameOf },
     { key: "days", label: t.days, render: (table) => mayChange ? (
       <input name={table} class="days" type="number" min={1} max={36_500} step={1} aria-label={t.daysOf(nameOf(table))} value={values[table] ?? ""}
         placeholder="–" onInput={(e) => setValues((old) => ({ ...old, [table]: e.currentTarget.value }))} />
     ) : shown(keepDays[table]) },
-    ...(inherited ? [{ key: "inherited", extra: true, label: texts.setup.organization, number: true, render: (table: string) => shown(inherited[table]) }] : []),
+    ...(inherited ? [{ key: "inherited", extra: true, label: moreTexts.setup.organization, number: true, render: (table: string) => shown(inherited[table]) }] : []),
     ...(keptFrom ? [{ key: "from", label: t.keptFrom, render: (table: string) =>
       (table === ALL ? "" : keptFrom[table] ? formatDay(keptFrom[table]!) : t.always) }] : []),
   ];
@@ -56,10 +56,10 @@ export function KeepDays({ path, keepDays, inherited, keptFrom, websiteId, mayCh
       <p class="quiet card-text">{websiteId ? t.ofWebsite : t.ofOrganization} {bounds()}</p>
       <form class="form" onSubmit={ask}>
         <DataTable label={t.title} rows={tables} rowKey={(table) => table} columns={columns} />
-        {mayChange && <p><button type="submit" class="button primary">{texts.setup.save} …</button></p>}
+        {mayChange && <p><button type="submit" class="button primary">{moreTexts.setup.save} …</button></p>}
       </form>
       {websiteId && options && <p class="quiet card-note">{t.preview} <code>{`tidemark retention --website ${websiteId}${options}`}</code></p>}
-      {asked && <ConfirmDialog title={t.title} text={Object.keys(given).length ? t.confirm(daysText(given)) : t.confirmNone} action={texts.setup.save}
+      {asked && <ConfirmDialog title={t.title} text={Object.keys(given).length ? t.confirm(daysText(given)) : t.confirmNone} action={moreTexts.setup.save}
         run={saved} close={() => setAsked(false)} />}
     </Card>
   );

@@ -5,6 +5,7 @@ import { may, me, timezone } from "../../api/session";
 import { formatInstant } from "../../state/format";
 import { endOfDay } from "../../state/period";
 import { texts } from "../../texts";
+import { moreTexts } from "../../texts.more";
 import type { Schemas } from "../../types";
 import { Card } from "../card";
 import { ConfirmDialog } from "../confirm_dialog";
@@ -19,7 +20,7 @@ import { NeedsAdmin } from "./needs_scope";
 import { websiteName } from "./website_name";
 
 type Created = Schemas["CreatedApiKeyResponse"];
-const t = texts.setup;
+const t = moreTexts.setup;
 const SCOPES = ["track:events", "read:data", "read:links", "write:links", "manage:websites", "erase:visitors", "admin"];
 
 export function Keys() {

@@ -3,12 +3,12 @@ import { fetchJson } from "../../api/request";
 import { subjectQuery, timezone } from "../../api/session";
 import { useLoaded } from "../../api/use";
 import { formatDays, formatNumber } from "../../state/format";
-import { texts } from "../../texts";
+import { moreTexts } from "../../texts.more";
 import { Card } from "../card";
 import { DataTable } from "../data_table";
 import { Async } from "../states";
 
-const t = texts.setup.ledger;
+const t = moreTexts.setup.ledger;
 const PATH = "/v1/query/metrics";
 const COUNTS = ["received", "stored", "duplicates", "quarantined", "dropped"] as const;
 const [DAY, REASON] = ["time:day", "drop_reason"];
@@ -40,7 +40,7 @@ export function Ledger() {
             {reasons.length > 0 && (
               <DataTable label={t.byReason} rows={reasons} rowKey={(row) => String(row[REASON!])} columns={[
                 { key: "reason", label: t.byReason, className: "breakable", render: (row) => String(row[REASON!]) },
-                { key: "dropped", label: texts.setup.items, number: true, render: (row) => formatNumber(Number(row.dropped)) },
+                { key: "dropped", label: moreTexts.setup.items, number: true, render: (row) => formatNumber(Number(row.dropped)) },
               ]} />
             )}
           </>

@@ -6,6 +6,7 @@ import { may, subjectQuery } from "../../api/session";
 import { useLoaded } from "../../api/use";
 import { addressWith, follow } from "../../state/address";
 import { texts } from "../../texts";
+import { moreTexts } from "../../texts.more";
 import { Card } from "../card";
 import { ConfirmDialog } from "../confirm_dialog";
 import { DataTable } from "../data_table";
@@ -14,7 +15,7 @@ import type { Money } from "../money";
 import { Async } from "../states";
 import { FormDialog, type Input } from "./form_dialog";
 
-const t = texts.setup.money;
+const t = moreTexts.setup.money;
 
 export function MoneyProperties() {
   const query = subjectQuery.value;
@@ -37,13 +38,13 @@ export function MoneyProperties() {
         <Async loaded={list} lines={2} empty={t.none} isEmpty={(all) => !all.length}>
           {(all) => (
             <DataTable label={t.title} rows={all} rowKey={({ id }) => id} columns={[
-              { key: "name", label: texts.setup.name, render: ({ name }) => name },
+              { key: "name", label: moreTexts.setup.name, render: ({ name }) => name },
               { key: "event", label: t.event, className: "breakable", render: ({ event }) => <code>{event}</code> },
               { key: "property", extra: true, label: t.property, className: "breakable", render: ({ property }) => <code>{property}</code> },
               { key: "currency", label: t.currency, render: ({ currency, currencyProperty }) => currency ?? <code>{currencyProperty}</code> },
               { key: "act", label: "", render: (one) => may("manage:websites") && (
                 <span class="row-actions">
-                  <button type="button" class="quiet-button" aria-label={texts.setup.editOne(one.name)} onClick={() => setEdited(one)}>{texts.setup.edit}</button>
+                  <button type="button" class="quiet-button" aria-label={moreTexts.setup.editOne(one.name)} onClick={() => setEdited(one)}>{moreTexts.setup.edit}</button>
                   <button type="button" class="quiet-button" aria-label={t.removeOne(one.name)} onClick={() => setAsked(one)}>{t.remove}</button>
                 </span>) },
             ]} />
@@ -61,7 +62,7 @@ export function MoneyProperties() {
 
 function MoneyDialog({ one, close, done }: { one: Money | null; close: () => void; done: () => void }) {
   const inputs: Input[] = [
-    { name: "name", label: texts.setup.name, value: one?.name, required: true, placeholder: t.namePlaceholder },
+    { name: "name", label: moreTexts.setup.name, value: one?.name, required: true, placeholder: t.namePlaceholder },
     { name: "event", label: t.event, help: t.eventHelp, value: one?.event, required: true, placeholder: "purchase" },
     { name: "property", label: t.property, help: t.propertyHelp, value: one?.property, required: true, placeholder: "properties.total" },
     { name: "currency", label: t.currency, help: t.currencyHelp, value: one?.currency ?? "", placeholder: "EUR" },
@@ -69,7 +70,7 @@ function MoneyDialog({ one, close, done }: { one: Money | null; close: () => voi
   ];
   const path = one ? `/v1/money/${one.id}` : `/v1/money?website_id=${encodeURIComponent(subjectQuery.value.website_id!)}`;
   return (
-    <FormDialog title={one ? texts.setup.editOne(one.name) : t.add} inputs={inputs} close={close} done={done} method={one ? "PATCH" : "POST"} path={path}
+    <FormDialog title={one ? moreTexts.setup.editOne(one.name) : t.add} inputs={inputs} close={close} done={done} method={one ? "PATCH" : "POST"} path={path}
       body={({ name, event, property, currency, currencyProperty }) => ({
         name, event, property, currency: currency?.trim().toUpperCase() || null, currencyProperty: currencyProperty?.trim() || null,
       })} />

@@ -4,7 +4,7 @@ import { fetchJson } from "../../api/request";
 import { loadSession, may, timezone } from "../../api/session";
 import { useLoaded } from "../../api/use";
 import { formatInstant } from "../../state/format";
-import { texts } from "../../texts";
+import { moreTexts } from "../../texts.more";
 import type { Schemas } from "../../types";
 import { Card } from "../card";
 import { Copyable } from "../copy";
@@ -14,7 +14,7 @@ import { FormDialog } from "./form_dialog";
 import { KeepDays } from "./keep_days";
 
 type Response = Schemas["OrganizationResponse"];
-const t = texts.setup;
+const t = moreTexts.setup;
 
 export function Organization() {
   const loaded = useLoaded("organization", (signal) => fetchJson<Response>("/v1/organization", { signal }));
@@ -35,7 +35,7 @@ export function Organization() {
                 { key: "name", label: t.name, render: ({ name }) => name },
                 { key: "plan", label: t.planName, render: ({ plan }) => plan },
                 { key: "id", extra: true, label: t.id, render: ({ id }) => <Copyable text={id} /> },
-                { key: "created", extra: true, label: texts.links.created, render: ({ createdAt }) => formatInstant(createdAt, timezone.value) },
+                { key: "created", extra: true, label: moreTexts.links.created, render: ({ createdAt }) => formatInstant(createdAt, timezone.value) },
               ]} />
               <p class="quiet">{t.planHint} <code>tidemark organizations update</code></p>
               {editing && (

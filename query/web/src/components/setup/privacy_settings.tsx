@@ -1,12 +1,12 @@
 // What a website stores about its visitors, as a list with a form.
 import { useState } from "preact/hooks";
-import { texts } from "../../texts";
+import { moreTexts } from "../../texts.more";
 import type { Schemas } from "../../types";
 import { Card } from "../card";
 import { Facts } from "../facts";
 import { FormDialog, type Input, splitLines } from "./form_dialog";
 
-const t = texts.setup.privacyOf;
+const t = moreTexts.setup.privacyOf;
 const MASK = "mask";
 
 const choice = <Value extends string>(name: string, label: string, words: Record<Value, string>, value: Value): Input =>
@@ -30,7 +30,7 @@ export function PrivacyCard({ path, privacy, mayChange, done }: {
     { name: "maskTexts", label: t.texts, value: privacy.maskTexts ? MASK : "", several: [{ value: MASK, label: t.masked }] },
   ];
   return (
-    <Card title={t.title} actions={mayChange && <button type="button" class="button" onClick={() => setEditing(true)}>{texts.setup.edit}</button>}>
+    <Card title={t.title} actions={mayChange && <button type="button" class="button" onClick={() => setEditing(true)}>{moreTexts.setup.edit}</button>}>
       <Facts facts={[
         [t.doNotTrack, t.signals[privacy.doNotTrack]],
         [t.globalPrivacyControl, t.signals[privacy.globalPrivacyControl]],

@@ -4,6 +4,7 @@ import { fetchJson, type RequestError } from "../../api/request";
 import { subjectQuery } from "../../api/session";
 import { formatNumber } from "../../state/format";
 import { texts } from "../../texts";
+import { moreTexts } from "../../texts.more";
 import type { Schemas } from "../../types";
 import { DataTable } from "../data_table";
 import { Dialog } from "../dialog";
@@ -12,7 +13,7 @@ import { messageOf } from "../states";
 
 type Reason = Schemas["QuarantineReason"];
 type Replay = Schemas["ReplayResource"];
-const t = texts.setup.replay;
+const t = moreTexts.setup.replay;
 const PATH = "/v1/quarantine/replays";
 const PAUSE_MS = 1000;
 /** What the remedy of a reason would set. */
@@ -93,7 +94,7 @@ function Outcome({ replay: { state, report, outcomes = [], samples = [] } }: { r
       {outcomes.length > 0 && (
         <DataTable label={t.outcome} rows={outcomes} columns={[
           { key: "outcome", label: t.outcome, className: "breakable", render: (one) => one.problem ?? (isSent ? t.sent : t.sendable) },
-          { key: "items", label: texts.setup.items, number: true, render: (one) => formatNumber(one.items) },
+          { key: "items", label: moreTexts.setup.items, number: true, render: (one) => formatNumber(one.items) },
         ]} />
       )}
       {!isSent && samples.length > 0 && (

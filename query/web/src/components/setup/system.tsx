@@ -7,6 +7,7 @@ import { useLoaded } from "../../api/use";
 import type { RecordColumn } from "../../state/csv";
 import { formatInstant, formatNumber } from "../../state/format";
 import { texts } from "../../texts";
+import { moreTexts } from "../../texts.more";
 import type { Schemas } from "../../types";
 import { Card } from "../card";
 import { DataTable } from "../data_table";
@@ -16,7 +17,7 @@ import { Contract } from "./contract";
 import { Ledger } from "./ledger";
 import { ReplayDialog } from "./replay_dialog";
 
-const t = texts.setup;
+const t = moreTexts.setup;
 const SECONDS = 10;
 /** Stages whose items may be sent again. */
 const SENT_AGAIN = ["decode", "enrich", "write"];

@@ -1,11 +1,11 @@
 // How events come: the script of the website, and trackers of other products.
 import { website } from "../../api/session";
-import { texts } from "../../texts";
+import { moreTexts } from "../../texts.more";
 import { Card } from "../card";
 import { Arrival, Tag, useStatus } from "../tag";
 import { Trackers } from "./trackers";
 
-const t = texts.setup;
+const t = moreTexts.setup;
 
 export function TagAndTrackers() {
   const { id, name, domain } = website.value!;

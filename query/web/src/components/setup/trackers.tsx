@@ -3,7 +3,7 @@ import { useState } from "preact/hooks";
 import { fetchJson } from "../../api/request";
 import { may } from "../../api/session";
 import { useLoaded } from "../../api/use";
-import { texts } from "../../texts";
+import { moreTexts } from "../../texts.more";
 import type { Schemas } from "../../types";
 import { Card } from "../card";
 import { ConfirmDialog } from "../confirm_dialog";
@@ -14,7 +14,7 @@ import { Async } from "../states";
 import { FormDialog } from "./form_dialog";
 
 type Alias = Schemas["AliasResource"];
-const t = texts.setup.trackers;
+const t = moreTexts.setup.trackers;
 const PRODUCTS = Object.entries(t.products).map(([value, label]) => ({ value, label }));
 const titleOf = ({ product, name }: Alias): string => `${t.products[product] ?? product}, ${name}`;
 

@@ -5,7 +5,7 @@ import { may, me, subjectQuery, website } from "../../api/session";
 import { useLoaded } from "../../api/use";
 import { address, goOwn } from "../../state/address";
 import { formatNumber } from "../../state/format";
-import { texts } from "../../texts";
+import { moreTexts } from "../../texts.more";
 import { Card } from "../card";
 import { ConfirmDialog } from "../confirm_dialog";
 import { DataTable } from "../data_table";
@@ -14,7 +14,7 @@ import { Async, messageOf } from "../states";
 import { type Erasure, Erasures, Report, tableText } from "./erasures";
 import { NeedsScope } from "./needs_scope";
 
-const t = texts.setup.rights;
+const t = moreTexts.setup.rights;
 const ERASE = "erase:visitors";
 const SECONDS = 1;
 const SELECTORS = ["visitor", "profile", "session", "property"] as const;
@@ -145,7 +145,7 @@ function RowsByTable({ label, rows }: { label: string; rows: Record<string, numb
   if (!found.length) return <p class="empty">{t.nothing}</p>;
   return (
     <DataTable label={label} rows={found} rowKey={([table]) => table} columns={[
-      { key: "table", label: texts.setup.table, render: ([table]) => tableText(table) },
+      { key: "table", label: moreTexts.setup.table, render: ([table]) => tableText(table) },
       { key: "rows", label: t.rows, number: true, render: ([, count]) => formatNumber(count) },
     ]} />
   );

@@ -6,6 +6,7 @@ import { useLoaded } from "../../api/use";
 import { go } from "../../state/address";
 import { currentName, localZone, zoneNames } from "../../state/time_zones";
 import { texts } from "../../texts";
+import { moreTexts } from "../../texts.more";
 import type { Schemas } from "../../types";
 import { Card } from "../card";
 import { ConfirmDialog } from "../confirm_dialog";
@@ -17,7 +18,7 @@ import { DeletedWebsites } from "./deleted_websites";
 import { FormDialog, type Input, splitLines } from "./form_dialog";
 
 type Website = Schemas["WebsiteResource"];
-const t = texts.setup;
+const t = moreTexts.setup;
 
 export function Websites() {
   const list = useLoaded("websites", (signal) => fetchJson<Schemas["WebsiteListResponse"]>("/v1/websites", { query: { limit: "100" }, signal }));
