@@ -37,7 +37,7 @@ const PATH = "/v1/query/metrics";
 const MOST_ROWS = 10_000;
 
 /** The whole request, for `Card`; compared when the page compares. */
-export function metricsRequest({ compared: isCompared = false, ...ask }: MetricsAsk, compared = isCompared) {
+export function metricsRequest({ compared, ...ask }: MetricsAsk) {
   const { period, filters, bots, compare } = address.value;
   const all = [...filters, ...(ask.filters ?? [])];
   const body = {
@@ -52,8 +52,8 @@ export function metricsRequest({ compared: isCompared = false, ...ask }: Metrics
 }
 
 /** The answer to a metrics query; `null` sends no request. */
-export function useMetricsAnswer(ask: MetricsAsk | null, compared = ask?.compared): Loaded<MetricsAnswer> {
-  const request = ask && subjectQuery.value.website_id ? metricsRequest(ask, compared) : null;
+export function useMetricsAnswer(ask: MetricsAsk | null): Loaded<MetricsAnswer> {
+  const request = ask && subjectQuery.value.website_id ? metricsRequest(ask) : null;
   return useLoaded(request && JSON.stringify(request), async (signal) => {
     const { path, query, body } = request!;
     const { data, meta, comparison } = await fetchJson<Schemas["MetricsResponse"]>(path, { query, body, signal });
@@ -76,7 +76,7 @@ export function useMetrics(ask: MetricsAsk | null): Loaded<MetricsRow[]> {
 
 /** The service's file of a metrics query, with all rows that it may have. */
 export async function metricsFile(ask: MetricsAsk) {
-  const { path, query, body } = metricsRequest(ask);
+  const { path, query, body } = metricsRequest({ ...ask, compared: false });
   const { meta } = await fetchJson<Schemas["MetricsResponse"]>(path, { query, body: { ...body, limit: 1 } });
   const file = await send(path, { query: { ...query, format: "csv", bom: "true" }, body: { ...body, limit: MOST_ROWS, asOf: meta.versions } });
   return { data: await file.blob(), rows: Math.min(meta.totalRows, MOST_ROWS), total: meta.totalRows };

@@ -55,7 +55,7 @@ export function QuestionResult({ question, known, shape, change }: Asked & { sha
 
 /** What one answer draws. */
 function Whole({ question, known, shape, change }: Asked & { shape: Shape; change: (question: Question) => void }) {
-  const loaded = useMetricsAnswer(askOf(question, shape), isCompared(question));
+  const loaded = useMetricsAnswer({ ...askOf(question, shape), compared: isCompared(question) });
   return (
     <Async loaded={loaded} lines={8} isEmpty={({ rows }) => !rows.length}>
       {(answer) => (

@@ -143,7 +143,7 @@ function Answered({ known, question, shape: chosen, change }: { known: WebsiteKn
     ...question.dimensions.map((name) => ({ label: dimensionText(name), field: name })),
     ...question.metrics.map((term, i) => ({ label: termText(term, known), field: columns[i]! })),
   ];
-  const request = { ...metricsRequest(ask, isCompared(question)), answer: { rows: "data[]", fields } };
+  const request = { ...metricsRequest({ ...ask, compared: isCompared(question) }), answer: { rows: "data[]", fields } };
   return (
     <Card title={title} className="wide" request={request} tabs={possible.map((id) => ({ id, label: t.shapes[id] }))} tab={shape}
       onTab={(id) => goOwn({ shape: id === possible[0] && !chosen ? "" : id })}

@@ -24,13 +24,13 @@ const ONLINE_SECONDS = 15;
 const ONLINE_MINUTES = 5;
 const MINUTE_MS = 60_000;
 const MOST_BUCKETS = 10_000;
-const BY_WEBSITE: MetricsAsk = { metrics: ["visitors", "visits", "page_views"], dimensions: ["website_id"] };
+const BY_WEBSITE: MetricsAsk = { metrics: ["visitors", "visits", "page_views"], dimensions: ["website_id"], compared: true };
 const ORDERS = ["visitors", "name"] as const;
 
 export default function Websites() {
   const { own } = address.value;
   const by = shownGranularity();
-  const counts = useMetricsAnswer(BY_WEBSITE, true);
+  const counts = useMetricsAnswer(BY_WEBSITE);
   const series = useMetrics({ metrics: ["visitors"], dimensions: ["website_id", `time:${by}`], limit: MOST_BUCKETS });
   const together = useAnswer({ name: "events_by_date", options: { granularity: by }, compared: true });
   const before = together.error ? "enough" : comparedData(together.value, by);
@@ -55,7 +55,7 @@ export default function Websites() {
         </div>
         <span class="card-actions">
           <CardMenu title={t.title} requests={[{ label: texts.request.open, request: {
-            ...metricsRequest(BY_WEBSITE, true), answer: { fields: [{ label: texts.metrics.visitors, field: "visitors" }], rows: "data[]" } } }]} />
+            ...metricsRequest(BY_WEBSITE), answer: { fields: [{ label: texts.metrics.visitors, field: "visitors" }], rows: "data[]" } } }]} />
         </span>
       </div>
       {beyond > 0 && <p class="quiet">{t.beyond(allWebsites().length, beyond)}</p>}
