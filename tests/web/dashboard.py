@@ -119,6 +119,11 @@ class Dashboard(Struct):
         found = f"({BUTTON})({json.dumps(text)}, {json.dumps(scope)})"
         self.until(f"(found => found && (found.click(), true))({found})")
 
+    def press_in_menu(self, title: str, item: str) -> None:
+        """Choose an item of the menu of a card."""
+        self.press(f"{title}: definition, file and request")
+        self.press(item)
+
     def press_keys(self, *keys: str) -> None:
         """Press keys one after the other, as a keyboard does."""
         for key in keys:

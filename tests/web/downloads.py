@@ -25,7 +25,11 @@ def downloaded(dashboard: Dashboard, title: str, scope: str = "main") -> list[di
     """The rows of the CSV file of a card, by the headers of their columns."""
     dashboard.tab.js(KEEP_FILE)
     dashboard.tab.js("window.file = null")
-    dashboard.press(f"Download CSV: {title}", scope)
+    item = f"Download CSV: {title}"
+    if scope == "main":
+        dashboard.press_in_menu(title, item)
+    else:
+        dashboard.press(item, scope)
     dashboard.until("!!window.file")
     text = dashboard.tab.js("window.file.text()")
     return list(csv.DictReader(io.StringIO(text, newline="")))

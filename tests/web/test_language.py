@@ -140,7 +140,7 @@ def test_formats_and_names_go_with_the_language(german: Dashboard) -> None:
     assert german.text("h1") == "Länder"
     assert "Deutschland" in german.text("main table")
     german.open("overview", period="2025-05-01..2025-05-02")
-    assert german.text(".period").splitlines()[1] == "1.–2. Mai 2025"
+    assert "1.–2. Mai 2025" in german.text(".period").splitlines()
 
 
 @pytest.mark.parametrize("languages", ["fr-FR,nl", "en-GB,de"])

@@ -25,7 +25,7 @@ export interface Tab {
   label: string;
 }
 
-export function Card({ title, subtitle, tabs, tab, onTab, ask, request, requests = [], definition, file, fields, remark, actions, menu, className = "", children }: {
+export function Card({ title, subtitle, tabs, tab, onTab, ask, request, requests = [], definition, file, load, fields, remark, actions, menu, className = "", children }: {
   title: string;
   subtitle?: ComponentChildren;
   tabs?: Tab[];
@@ -38,6 +38,8 @@ export function Card({ title, subtitle, tabs, tab, onTab, ask, request, requests
   definition?: Defined;
   /** The columns of the file with all rows of the query. */
   file?: FileColumn[] | null;
+  /** Or its file, where no query has it. */
+  load?: () => Promise<CsvFile>;
   /** Which field of the answer each number is; by default as in the file. */
   fields?: AnswerField[];
   /** What differs between the numbers of the card and the answer. */
@@ -59,7 +61,7 @@ export function Card({ title, subtitle, tabs, tab, onTab, ask, request, requests
         {tabs && onTab && <Tabs tabs={tabs} chosen={tab ?? tabs[0]!.id} choose={onTab} />}
         <span class="card-actions">
           {actions}
-          <CardMenu title={title} definition={means} load={ask && file ? () => loadCsv(ask, file) : undefined} menu={menu}
+          <CardMenu title={title} definition={means} load={load ?? (ask && file ? () => loadCsv(ask, file) : undefined)} menu={menu}
             requests={[{ label: texts.request.open, request: request ?? (ask && standardRequest(ask, fields ?? fieldsOf(file ?? []), remark)) }, ...requests]} />
         </span>
       </header>

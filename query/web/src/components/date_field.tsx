@@ -36,11 +36,13 @@ export function DateField({ name, value, min = FIRST_DAY, max, required, label, 
   const [typed, setTyped] = useState({ text: value && textOfDay(value), day: value });
   const input = useRef<HTMLInputElement>(null);
   const text = typed.day === value ? typed.text : value && textOfDay(value);
-  const problem = !text.trim() || isWithin(dayOfText(text), min, max) ? "" : t.invalid(DAY_EXAMPLE);
+  const problemOf = (shown: string) => (!shown.trim() || isWithin(dayOfText(shown), min, max) ? "" : t.invalid(DAY_EXAMPLE));
+  const problem = problemOf(text);
   useEffect(() => input.current!.setCustomValidity(problem), [problem]);
   const type = (next: string) => {
     const day = dayOfText(next);
     const meant = isWithin(day, min, max) ? day! : "";
+    input.current!.setCustomValidity(problemOf(next)); // the form may be sent before the next effect
     setTyped({ text: next, day: meant });
     change(meant);
   };

@@ -6,7 +6,6 @@ import { hasRecords, timezone } from "../api/session";
 import type { Loaded } from "../api/use";
 import { Card } from "../components/card";
 import { customBody, CustomQuestion } from "../components/custom_question";
-import { DownloadCsv } from "../components/download";
 import { Icon } from "../components/icon";
 import { useKnown, type WebsiteKnown } from "../components/known";
 import { QuestionBuilder } from "../components/question_builder";
@@ -147,7 +146,7 @@ function Answered({ known, question, shape: chosen, change }: { known: WebsiteKn
   return (
     <Card title={title} className="wide" request={request} tabs={possible.map((id) => ({ id, label: t.shapes[id] }))} tab={shape}
       onTab={(id) => goOwn({ shape: id === possible[0] && !chosen ? "" : id })}
-      actions={!reason && <DownloadCsv title={title} load={() => metricsFile(ask)} />}>
+      load={reason ? undefined : () => metricsFile(ask)}>
       {reason ? <Empty text={reason} /> : <QuestionResult {...{ question, known, change }} shape={shape as Shape} />}
     </Card>
   );

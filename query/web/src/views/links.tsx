@@ -10,7 +10,6 @@ import { BarList } from "../components/bar_list";
 import { Card } from "../components/card";
 import { CopyButton } from "../components/copy";
 import { DataTable, Pages } from "../components/data_table";
-import { DownloadCsv } from "../components/download";
 import { Icon } from "../components/icon";
 import { LinkDialog } from "../components/link_dialog";
 import { NoPlaces } from "../components/no_places";
@@ -48,12 +47,8 @@ function AllLinks() {
   const clicks = useClicks(list.value?.data ?? []);
   const [creating, setCreating] = useState(false);
   return (
-    <Card title={t.title} className="wide" actions={(
-      <>
-        {list.value?.data.length ? <DownloadCsv title={t.title} load={linksFile} /> : null}
-        {may("write:links") && <button type="button" class="button" onClick={() => setCreating(true)}><Icon name="plus" />{t.create}</button>}
-      </>
-    )}>
+    <Card title={t.title} className="wide" load={list.value?.data.length ? linksFile : undefined} actions={may("write:links") && (
+      <button type="button" class="button" onClick={() => setCreating(true)}><Icon name="plus" />{t.create}</button>)}>
       <Async loaded={list} empty={t.none} isEmpty={({ data }) => !data.length}>
         {({ data, meta }) => (
           <>

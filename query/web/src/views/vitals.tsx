@@ -146,8 +146,9 @@ function Advice() {
   const devices = useAnswer({ name: "web_vitals_by_device" });
   return (
     <div class="advice-frame">
-      <Async loaded={withTotal(pages, devices)} lines={1} isEmpty={({ rows }) => !rows.length} empty="">
+      <Async loaded={withTotal(pages, devices)} lines={1}>
         {(answer) => {
+          if (!answer.rows.length) return null;
           const sure = pageVitals(answer, before).filter(({ isSure }) => isSure);
           const first = sure.find((each) => isWorse(each) && each.rating !== "good") ?? sure.find(({ rating }) => rating !== "good") ?? sure.find(isWorse);
           const device = first ? null : slowDevice(devices.value?.rows ?? []);
