@@ -34,7 +34,7 @@ export function FilterBar() {
         );
       })}
       <button type="button" class="button add-filter" id="add-filter" aria-haspopup="dialog" onClick={open(null)}>
-        <Icon name="list-filter" /> {t.add}
+        <Icon name="list-filter" /> <span>{t.add}</span>
       </button>
       {filters.length > 1 && (
         <button type="button" class="quiet-button" onClick={() => go({ filters: [] })}>{t.clear}</button>
