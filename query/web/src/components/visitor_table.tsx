@@ -30,14 +30,14 @@ const sortOf = (own: Record<string, string>) => parseSort(own.sort) ?? { field: 
 
 const COLUMNS: Column<Visitor>[] = [
   { key: "visitor_id", label: t.visitor, className: "whole", render: (row) => <VisitorLink id={row.visitor_id} name={visitorName(row.traits, row.profile_id)} /> },
-  { key: "last_visit", label: m.lastSeen, sortable: true, className: "nowrap", render: (row) => formatInstant(row.last_visit, timezone.value) },
+  { key: "last_visit", label: m.lastSeen, sortable: true, className: "when", render: (row) => formatInstant(row.last_visit, timezone.value) },
   { key: "referrer", extra: true, label: t.source, sortable: true, className: "nowrap", render: (row) => <Source name={row.referrer} /> },
   { key: "session_count", label: m.visits, number: true, sortable: true, render: (row) => formatNumber(row.session_count) },
   { key: "page_views", extra: true, label: m.pageviews, number: true, sortable: true, render: (row) => formatNumber(row.page_views) },
   { key: "custom_event_count", extra: "wide", label: m.events, number: true, sortable: true, render: (row) => formatNumber(row.custom_event_count) },
   { key: "country", extra: true, label: t.country, sortable: true, className: "nowrap", render: (row) => <Country code={row.country} /> },
   { key: "device", extra: "wide", label: t.device, className: "nowrap", render: (row) => <Device device={row.device_type} browser={row.browser_name} system={row.os_name} short /> },
-  { key: "first_visit", extra: "wide", label: t.firstSeen, sortable: true, className: "nowrap", render: (row) => formatInstant(row.first_visit, timezone.value) },
+  { key: "first_visit", extra: "wide", label: t.firstSeen, sortable: true, className: "when", render: (row) => formatInstant(row.first_visit, timezone.value) },
 ];
 
 /** The columns of a file of visitors. */

@@ -11,6 +11,7 @@ import { Async, Empty } from "../components/states";
 import { type Entry, Timeline } from "../components/timeline";
 import { VisitorLink } from "../components/visitor_name";
 import { address, addressWith, follow, goOwn } from "../state/address";
+import { aliasOf } from "../state/alias";
 import { type FileColumn, guarded } from "../state/csv";
 import { kindOf } from "../state/event_kinds";
 import { equals } from "../state/filters";
@@ -39,12 +40,17 @@ export const entryOf = (events: Session["events"]): string | undefined =>
 
 const COLUMNS: Column<Session>[] = [
   {
-    key: "first_visit", label: t.began, sortable: true, className: "nowrap",
-    render: (row) => <a href={sessionAddress(row.session_id)} onClick={follow}>{formatInstant(row.first_visit, timezone.value)}</a>,
+    key: "first_visit", label: t.began, sortable: true, className: "when",
+    render: (row) => (
+      <>
+        <a href={sessionAddress(row.session_id)} onClick={follow}>{formatInstant(row.first_visit, timezone.value)}</a>
+        {row.visitor_id && <div class="phone-only quiet">{aliasOf(row.visitor_id)}</div>}
+      </>
+    ),
   },
   { key: "visitor_id", extra: true, label: t.visitor, className: "nowrap", render: (row) => (row.visitor_id ? <VisitorLink id={row.visitor_id} /> : "–") },
   { key: "source", extra: true, label: t.source, sortable: true, className: "nowrap", render: (row) => <Source name={row.source} /> },
-  { key: "entry", label: t.entry, className: "long", render: (row) => entryOf(row.events) ?? "–" },
+  { key: "entry", label: t.entry, className: "long", render: (row) => <>{entryOf(row.events) ?? "–"}<div class="phone-only quiet"><Source name={row.source} /></div></> },
   { key: "page_views", label: m.pageviews, number: true, sortable: true, render: (row) => formatNumber(row.page_views) },
   { key: "duration", extra: true, label: t.length, number: true, render: (row) => formatDuration(row.duration) },
   { key: "country", extra: "wide", label: t.country, sortable: true, className: "nowrap", render: (row) => <Country code={row.country} /> },

@@ -110,7 +110,7 @@ function VisitorSessions({ filters }: { filters: Ask<"profile_sessions">["filter
         {({ rows }) => (
           <DataTable label={t.sessions} rows={rows} rowKey={(row) => row.session_id} className="scrolled" columns={[
             {
-              key: "began", label: moreTexts.sessions.began, className: "nowrap",
+              key: "began", label: moreTexts.sessions.began, className: "when",
               render: (row) => <a href={sessionAddress(row.session_id)} onClick={follow}>{formatInstant(row.first_visit, timezone.value)}</a>,
             },
             { key: "views", label: m.pageviews, number: true, render: (row) => formatNumber(row.page_views) },
