@@ -159,7 +159,7 @@ def test_a_goal_is_made_changed_and_removed(dashboard: Dashboard) -> None:
         str(row["visitors"]),
         percent(row["conversion_rate"]),
         percent(100 * row["sessions"] / whole["sessions"]),
-        f"{row['value']:g} EUR\n{mean:g} EUR each on average",
+        f"€{row['value']:,.2f}\n€{mean:,.2f} each on average",
         "",
     ]
     points = "document.querySelector('.goals .sparkline path.line, .goals .sparkline circle')"
@@ -169,7 +169,7 @@ def test_a_goal_is_made_changed_and_removed(dashboard: Dashboard) -> None:
     dashboard.open("overview")
     [on_overview] = dashboard.rows("Goals")
     rate = percent(row["conversion_rate"])
-    assert on_overview == ["Bought", rate, str(row["conversions"]), f"{row['value']:g} EUR"]
+    assert on_overview == ["Bought", rate, str(row["conversions"]), f"€{row['value']:,.2f}"]
 
     dashboard.open("goals")
     dashboard.press("Edit the goal Bought")

@@ -77,14 +77,14 @@ export function useRevenueBy(dimension: string, names: string[]): Map<string, Am
 
 /** In the manner of its currency; `short` from 10,000 on: €12.3K. */
 export function formatMoney(currency: string | null, value: number, short = false): string {
-  if (!currency) return short ? formatShort(value) : formatNumber(value);
+  // What a shop sends as currency may be no code of one.
+  if (!currency || !/^[a-z]{3}$/i.test(currency)) return [(short ? formatShort : formatNumber)(value), currency].filter(Boolean).join(" ");
   const compact = short && Math.abs(value) >= 10_000 ? { notation: "compact", maximumFractionDigits: 1 } as const : {};
   return new Intl.NumberFormat(locale, { style: "currency", currency, ...compact }).format(value);
 }
 
-export const amountText = (currency: string | null, value: number): string => [formatNumber(value), currency].filter(Boolean).join(" ");
 export const amountsText = (amounts: Amounts): string =>
-  amounts.map(([currency, value]) => amountText(currency, value)).join(" · ") || formatNumber(0);
+  amounts.map(([currency, value]) => formatMoney(currency, value)).join(" · ") || formatNumber(0);
 /** Of a conversion, in each currency. */
 export const averagesText = (amounts: Amounts): string =>
-  amounts.map(([currency, value, conversions = 1]) => amountText(currency, value / conversions)).join(" · ");
+  amounts.map(([currency, value, conversions = 1]) => formatMoney(currency, value / conversions)).join(" · ");
