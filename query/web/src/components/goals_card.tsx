@@ -62,7 +62,7 @@ function Rows({ rows, values }: { rows: Row<"goals">[]; values: ReturnType<typeo
             </th>
             <td class="number">{formatPercent(row.conversion_rate ?? 0, 2)}</td>
             <td class="number">{formatNumber(row.conversions)}</td>
-            {isValued && <td class="number">{values!.has(row.name) ? amountsText(values!.get(row.name)!) : "–"}</td>}
+            {isValued && <td class="number">{values!.has(row.name) ? amountsText(values!.get(row.name)!) : <span class="quiet">–</span>}</td>}
           </tr>
         ))}
       </tbody>

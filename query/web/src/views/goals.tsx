@@ -150,7 +150,7 @@ function Course({ name, values, isRunning }: { name: string; values: number[] | 
 /** The amounts of each currency, and of one conversion; null while they load. */
 function Value({ amounts }: { amounts: Amounts | null | undefined }) {
   if (amounts === null) return <span aria-busy="true">…</span>;
-  if (!amounts) return <>–</>;
+  if (!amounts) return <span class="quiet">–</span>;
   return <>{amountsText(amounts)}{amounts.length > 0 && <small class="average">{t.average(averagesText(amounts))}</small>}</>;
 }
 
