@@ -8,7 +8,7 @@ const here = (path) => new URL(path, import.meta.url).pathname;
 
 /** Names of Lucide icons. */
 const ICONS = [
-  "activity", "arrow-left", "arrow-right", "bookmark", "bot", "bug", "building-2", "calendar", "chart-column", "chart-line",
+  "activity", "arrow-down", "arrow-left", "arrow-right", "arrow-up", "bookmark", "bot", "bug", "building-2", "calendar", "chart-column", "chart-line",
   "check", "chevron-down", "chevron-left", "chevron-right", "chevrons-up-down", "circle-check", "clock", "code", "coins",
   "compass", "copy", "database", "download", "ellipsis", "external-link", "file-text", "flag", "footprints", "funnel", "gauge",
   "globe", "goal", "history", "info", "key-round", "keyboard", "languages", "layers", "layout-dashboard", "layout-grid", "link",

@@ -135,7 +135,7 @@ def test_a_filter_may_be_about_the_visitors_who_saw_a_page(dashboard: Dashboard)
 
 def test_goals_of_one_page_lead_to_those_of_its_visitors(dashboard: Dashboard) -> None:
     dashboard.open("goals")
-    dashboard.press("+ New goal")
+    dashboard.press("New goal")
     dashboard.type_into("dialog input[name=name]", "Ordered")
     dashboard.type_into("input[aria-label='Reached by']", "purchase")
     dashboard.tab.js("document.activeElement.blur()")

@@ -115,7 +115,7 @@ def test_a_definition_is_a_sentence_with_code(page: Dashboard) -> None:
 
 def test_a_click_beside_a_form_keeps_what_was_typed(dashboard: Dashboard) -> None:
     dashboard.open("goals")
-    dashboard.press("+ New goal")
+    dashboard.press("New goal")
     dashboard.type_into("dialog input[name=name]", "Half")
     dashboard.tab.js("document.querySelector('dialog').click()")
     assert dashboard.tab.js("document.querySelector('dialog input[name=name]').value") == "Half"

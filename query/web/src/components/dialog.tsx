@@ -2,6 +2,7 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useId, useRef } from "preact/hooks";
 import { texts } from "../texts";
+import { Icon } from "./icon";
 
 /** Where typing begins; a dialog without a form begins at its close button. */
 const FIRST_INPUT = "form input, form select, form textarea";
@@ -36,7 +37,7 @@ export function Dialog({ title, close, wide, children }: {
       <div class="dialog-body">
         <header>
           <h2 id={id}>{title}</h2>
-          <button type="button" class="icon" aria-label={texts.dialog.close} onClick={close}>×</button>
+          <button type="button" class="icon" aria-label={texts.dialog.close} onClick={close}><Icon name="x" /></button>
         </header>
         {children}
       </div>

@@ -29,7 +29,7 @@ export function FilterBar() {
         return (
           <span key={formatFilter(filter)} class="chip">
             <button type="button" class="chip-text" aria-haspopup="dialog" title={t.edit(text)} onClick={open(at)}>{text}</button>
-            <button type="button" class="chip-remove" aria-label={t.remove(text)} onClick={() => go({ filters: filters.filter((_, i) => i !== at) })}>×</button>
+            <button type="button" class="chip-remove" aria-label={t.remove(text)} onClick={() => go({ filters: filters.filter((_, i) => i !== at) })}><Icon name="x" size={14} /></button>
           </span>
         );
       })}

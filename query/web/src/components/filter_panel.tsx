@@ -207,7 +207,7 @@ function Segments({ made, rows, add, leave }: { made: () => Filter[]; rows: Row[
         {(list.value ?? []).map(({ id, name, description }) => (
           <span key={id} class="chip">
             <button type="button" class="chip-text" title={description ?? undefined} onClick={() => add(name)}>{name}</button>
-            {manages && <button type="button" class="chip-remove" aria-label={t.deleteSegment(name)} onClick={() => setRemoved({ id, name })}>×</button>}
+            {manages && <button type="button" class="chip-remove" aria-label={t.deleteSegment(name)} onClick={() => setRemoved({ id, name })}><Icon name="x" size={14} /></button>}
           </span>
         ))}
         {canSave && !isSaving && <button type="button" class="quiet-button" onClick={() => setSaving(true)}><Icon name="bookmark" /> {t.save} …</button>}

@@ -14,6 +14,7 @@ import { moreTexts } from "../texts.more";
 import type { Schemas } from "../types";
 import { type ColumnGroup, ColumnSelect } from "./column_select";
 import Definition from "./definition";
+import { Icon } from "./icon";
 import { QueryCondition } from "./query_condition";
 
 const t = moreTexts.explore;
@@ -204,11 +205,11 @@ function Terms<Term>({ title, terms, empty, least = 0, change, children }: {
         <div key={i} class="term">
           {children(term, (other) => change(terms.map((each, at) => (at === i ? other : each))), i + 1)}
           <button type="button" class="icon" disabled={terms.length <= least} aria-label={t.remove(title, i + 1)}
-            onClick={() => resize("removed", terms.filter((_, at) => at !== i))}>×</button>
+            onClick={() => resize("removed", terms.filter((_, at) => at !== i))}><Icon name="x" size={14} /></button>
         </div>
       ))}
       {terms.length < MOST && (
-        <button type="button" class="quiet-button add-term" aria-label={t.addTo(title)} onClick={() => resize("added", [...terms, empty])}>+ {t.add}</button>
+        <button type="button" class="quiet-button add-term" aria-label={t.addTo(title)} onClick={() => resize("added", [...terms, empty])}><Icon name="plus" size={14} />{t.add}</button>
       )}
     </fieldset>
   );

@@ -13,6 +13,7 @@ import { ConfirmDialog } from "./confirm_dialog";
 import { Dialog } from "./dialog";
 import { FormFooter } from "./form_footer";
 import { formMessage } from "./form_message";
+import { Icon } from "./icon";
 import { Popover } from "./popover";
 import { Failed, messageOf } from "./states";
 
@@ -77,7 +78,7 @@ export function FunnelActions({ list, saved, options, changed, discard }: {
   return (
     <span class="funnel-actions">
       {error && <span class="error" role="alert">{error}</span>}
-      <Popover label={`${t.saved} ▾`} className="button">
+      <Popover label={<>{t.saved}<Icon name="chevron-down" size={14} /></>} className="button">
         {(closeMenu) => <FunnelMenu list={list} close={closeMenu} />}
       </Popover>
       {edited && <button type="button" class="quiet-button" onClick={discard}>{t.discard}</button>}
@@ -114,7 +115,7 @@ function FunnelMenu({ list, close }: { list: Loaded<SavedFunnel[]>; close: () =>
           {funnel.name}<small>{stepsText(funnel)}</small>
         </a>
       ))}
-      {item && <a class="menu-item" href={addressWith({ item: "", own: {} })} onClick={opened}>+ {t.newOne}</a>}
+      {item && <a class="menu-item" href={addressWith({ item: "", own: {} })} onClick={opened}><Icon name="plus" />{t.newOne}</a>}
     </>
   );
 }

@@ -4,6 +4,7 @@ import type { Step } from "../state/steps";
 import { texts } from "../texts";
 import { moreTexts } from "../texts.more";
 import { filterText } from "./filter_text";
+import { Icon } from "./icon";
 import { type Suggestions, StepInputs } from "./step_inputs";
 
 const t = moreTexts.funnels;
@@ -46,17 +47,17 @@ export function StepList({ steps, change, suggestions }: {
           <Filters step={step} change={(changed) => change(steps.with(i, changed))} />
           <span class="step-buttons">
             <button type="button" class="icon earlier" disabled={i === 0} aria-label={t.earlier(i + 1)} title={t.earlier(i + 1)}
-              onClick={() => move(i, i - 1)}>↑</button>
+              onClick={() => move(i, i - 1)}><Icon name="arrow-up" size={14} /></button>
             <button type="button" class="icon later" disabled={i === steps.length - 1} aria-label={t.later(i + 1)} title={t.later(i + 1)}
-              onClick={() => move(i, i + 1)}>↓</button>
+              onClick={() => move(i, i + 1)}><Icon name="arrow-down" size={14} /></button>
             <button type="button" class="icon" disabled={full} aria-label={t.insert(i + 1)} title={t.insert(i + 1)}
-              onClick={() => insert(i + 1)}>+</button>
+              onClick={() => insert(i + 1)}><Icon name="plus" size={14} /></button>
             <button type="button" class="icon" disabled={steps.length <= FEWEST_STEPS} aria-label={t.remove(i + 1)} title={t.remove(i + 1)}
-              onClick={() => remove(i)}>×</button>
+              onClick={() => remove(i)}><Icon name="x" size={14} /></button>
           </span>
         </li>
       ))}
-      {!full && <li><button type="button" class="button" onClick={() => insert(steps.length)}>+ {t.add}</button></li>}
+      {!full && <li><button type="button" class="button" onClick={() => insert(steps.length)}><Icon name="plus" />{t.add}</button></li>}
     </ol>
   );
 }
@@ -66,7 +67,7 @@ function Filters({ step, change }: { step: Step; change: (step: Step) => void })
   return filters.map((filter, i) => (
     <span key={filterText(filter)} class="chip fixed">{filterText(filter)}
       <button type="button" class="chip-remove" aria-label={texts.filters.remove(filterText(filter))}
-        onClick={() => change({ ...step, filters: filters.toSpliced(i, 1) })}>×</button>
+        onClick={() => change({ ...step, filters: filters.toSpliced(i, 1) })}><Icon name="x" size={14} /></button>
     </span>
   ));
 }

@@ -4,6 +4,7 @@ import { normalized } from "../state/filter_values";
 import { formatNumber } from "../state/format";
 import { texts } from "../texts";
 import { valueText } from "./filter_text";
+import { Icon } from "./icon";
 import { useSuggestions } from "./suggestions";
 import { ValueSign } from "./value_sign";
 
@@ -70,7 +71,7 @@ export function ValueInput({ field, operator, values, label, autofocus, change }
         {values.map((value) => (
           <span key={value} class="chip">
             <span class="chip-value"><ValueSign field={field} value={value} />{valueText(field, value)}</span>
-            <button type="button" class="chip-remove" aria-label={t.removeValue(valueText(field, value))} onClick={() => toggle(value)}>×</button>
+            <button type="button" class="chip-remove" aria-label={t.removeValue(valueText(field, value))} onClick={() => toggle(value)}><Icon name="x" size={14} /></button>
           </span>
         ))}
         <input role="combobox" aria-label={label} aria-expanded={isOpen} aria-controls={id} aria-autocomplete="list" autocomplete="off"

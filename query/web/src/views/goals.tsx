@@ -72,7 +72,7 @@ export default function Goals() {
   return (
     <>
       <Card title={t.title} ask={goals.length ? ask : undefined} file={file} fields={[...FILE, { field: "value", label: t.value }]} className="wide" actions={writes && (
-        <button type="button" class="button" onClick={() => setEdited("new")}>+ {t.create}</button>)}>
+        <button type="button" class="button" onClick={() => setEdited("new")}><Icon name="plus" />{t.create}</button>)}>
         <PageNote />
         {filters.some((filter) => filter.has_done ?? filter.has_not_done) && <p class="notice">{t.anyOrder}</p>}
         <Async loaded={saved} lines={4} empty={t.none} isEmpty={() => !goals.length}>
