@@ -57,7 +57,7 @@ function Choices<Value>({ name, groups, isChosen, reasonAgainst, choose, typed }
     <>
       <input type="search" autofocus placeholder={name} aria-label={name} value={search} onKeyDown={key}
         onInput={(event) => setSearch(event.currentTarget.value)} />
-      <div ref={list} class="choices">
+      <div ref={list} class="picker-list">
         {!shown.length && <p class="quiet">{t.noMatch}</p>}
         {shown.map(({ id, label, icon, choices }) => (
           <section key={id} aria-label={label}>
