@@ -265,7 +265,6 @@ export const texts: Texts & MoreTexts = {
     open: "Klick zeigt nur diesen Abschnitt", openBucket: "Nur diesen zeigen", release: "Loslassen zeigt nur diese Tage",
     previousFrom: (day: string) => `Vergleichszeitraum: keine Daten vor dem ${day}`,
     nothingBefore: "Im Zeitraum davor gibt es nichts zum Vergleichen",
-    comparedWith: (days: string, until: string | null) => `Verglichen mit ${days}${until ? `, bis ${until}` : ""}`,
     was: (value: string) => `${value} zuvor`,
     noneBefore: "zuvor keine Daten",
     points: (points: string) => `${points} PP`, pointsHint: "Unterschied in Prozentpunkten",

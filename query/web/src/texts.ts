@@ -242,7 +242,6 @@ export const texts = {
     open: "Click to see it alone", openBucket: "See it alone", release: "Release to see these days alone",
     previousFrom: (day: string) => `Compared time range: no data before ${day}`,
     nothingBefore: "There is nothing to compare with in the time range before",
-    comparedWith: (days: string, until: string | null) => `Compared with ${days}${until ? `, until ${until}` : ""}`,
     was: (value: string) => `${value} before`,
     noneBefore: "no data before",
     points: (points: string) => `${points} pp`, pointsHint: "Difference in percentage points",

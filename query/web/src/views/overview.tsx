@@ -18,7 +18,7 @@ import { comparedSeries, countFormat, type Series, SeriesChart } from "../compon
 import { Async } from "../components/states";
 import { address, go, goOwn } from "../state/address";
 import { GROUPS } from "../state/breakdowns";
-import { formatDuration, formatNumber, formatPercent, formatRange, formatShort } from "../state/format";
+import { formatDuration, formatNumber, formatPercent, formatShort } from "../state/format";
 import { defaultGranularity, granularitiesOf } from "../state/period";
 import { texts } from "../texts";
 
@@ -57,17 +57,13 @@ export default function Overview() {
   const series: Ask<"events_by_date"> = { name: "events_by_date", options: { granularity: by }, compared: true };
   const loaded = useAnswer(series);
   const before = comparedData(loaded.value, by);
-  const { start, end } = loaded.value?.comparison ?? {};
   const ever = useEventsEver(isEmpty(loaded.value));
   if (ever?.received === false) return <FirstSteps />;
   return (
     <>
       {ever?.lastEventAt && <LastEvent at={ever.lastEventAt} />}
       <Card title={texts.views.overview} ask={series} definition={{ metric: chosen.definition }} className="hero"
-        subtitle={<>
-          <OnlineNow />
-          {start && end && <p class="compared quiet">{texts.chart.comparedWith(...formatRange(start, end, timezone.value))}</p>}
-        </>}
+        subtitle={<OnlineNow />}
         fields={[{ label: texts.chart.bucket, field: "date" }, { label: chosen.label, field: chosen.id }]}
         requests={[{ label: texts.card.totalsRequest, request: standardRequest(TOTALS_ASK, TOTALS.map((total) => ({ label: total.label, field: fieldOf(total) })), undefined, 0) }]}
         tabs={granularitiesOf(period, timezone.value).map((id) => ({ id, label: texts.period.granularities[id]! }))}
