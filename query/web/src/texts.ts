@@ -312,7 +312,7 @@ export const texts = {
     removeOne: (name: string) => `Delete the goal ${isolate(name)}`,
     confirmRemove: (name: string) => `Delete the goal ${isolate(name)}? Funnels and segments with it show an error.`,
     name: "Goal", reached: "Reached by", valueProperty: "Property with its value (optional)",
-    conversions: "Conversions", rate: "Conversion rate", value: "Value", course: "Course", rateOfVisitors: "Of visitors", rateOfVisits: "Of visits",
+    conversions: "Conversions", rate: "Conversion rate", value: "Value", course: "Trend", rateOfVisitors: "Of visitors", rateOfVisits: "Of visits",
     average: (amounts: string) => `${amounts} each on average`, courseOf: (name: string, most: string) => `Course of ${isolate(name)}: at most ${most}`,
     who: (name: string) => `Visitors who reached ${isolate(name)}`,
     attribution: "Which visits led to it", goal: "Goal", model: "Credit goes to", by: "By", noTouch: "(no visit before it)",
