@@ -34,7 +34,7 @@ def test_totals_and_series_are_those_of_the_api(dashboard: Dashboard) -> None:
 
     shown_totals = totals(dashboard)
     dashboard.press("Show as table")
-    buckets = dashboard.rows("Unique visitors")
+    buckets = dashboard.rows("Overview")
 
     assert shown_totals["Unique visitors"] == f"{summary['unique_visitors']:,}" == "12"
     assert shown_totals["Visits"] == f"{summary['sessions']:,}"
