@@ -142,7 +142,7 @@ function SessionFacts({ row }: { row: Session }) {
       [t.began, formatInstant(row.first_visit, timezone.value)],
       [t.length, formatDuration(row.duration)],
       [m.pageviews, formatNumber(row.page_views)],
-      [t.value, values?.has(row.session_id) && amountsText(values.get(row.session_id)!)],
+      [t.value, values?.has(row.session_id) ? amountsText(values.get(row.session_id)!) : null],
       [t.source, <Source name={row.source} />],
       [t.country, row.country && <Country code={row.country} />],
       [t.device, <Device device={row.device_type} browser={row.browser_name} system={row.os_name} />],
