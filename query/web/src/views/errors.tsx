@@ -9,6 +9,7 @@ import { useAnswer, withTotal } from "../api/use";
 import { BarList } from "../components/bar_list";
 import { Card } from "../components/card";
 import { Change } from "../components/change";
+import { Columns } from "../components/columns";
 import { type Column, DataTable, Pages, parseSort } from "../components/data_table";
 import { deviceText, Facts } from "../components/facts";
 import { Icon } from "../components/icon";
@@ -307,12 +308,12 @@ function ErrorGroup() {
         </Async>
       </Card>
       <TimeSeries title={t.series} unit={t.errors} name="error_chart_data" field="totalErrors" filters={filters} format={countFormat} />
-      <div class="cards part">
-        <Top title={texts.filters.fields.path!} dimension="path" filters={filters} />
-        <Top title={texts.filters.fields.browser_name!} dimension="browser_name" filters={filters} image={(name) => <Logo name={name} />} />
-        <Top title={texts.filters.fields.os_name!} dimension="os_name" filters={filters} image={(name) => <Logo name={name} other="monitor" />} />
-        <Top title={texts.filters.fields.country!} dimension="country" filters={filters} image={(code) => <Flag country={code} />} display={countryName} />
-      </div>
+      <Columns>{[
+        <Top key="path" title={texts.filters.fields.path!} dimension="path" filters={filters} />,
+        <Top key="browser_name" title={texts.filters.fields.browser_name!} dimension="browser_name" filters={filters} image={(name) => <Logo name={name} />} />,
+        <Top key="os_name" title={texts.filters.fields.os_name!} dimension="os_name" filters={filters} image={(name) => <Logo name={name} other="monitor" />} />,
+        <Top key="country" title={texts.filters.fields.country!} dimension="country" filters={filters} image={(code) => <Flag country={code} />} display={countryName} />,
+      ]}</Columns>
       <Recent filters={filters} />
     </>
   );
