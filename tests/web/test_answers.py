@@ -152,7 +152,10 @@ def test_no_tab_shows_an_answer_of_another_one(gated: Dashboard) -> None:
         for title, tab in gated.tab.js(TABS):
             selector = f'main .card[aria-label="{title}"]'
             drawn_by_tab = f"{selector} .series" if title == "Overview" else selector
-            card = f"(document.querySelector({json.dumps(drawn_by_tab)}) ?? document.createElement('i'))"
+            card = (
+                f"(document.querySelector({json.dumps(drawn_by_tab)})"
+                " ?? document.createElement('i'))"
+            )
             gated.tab.js("gate.closed = true")
             gated.press(tab, selector)
             gated.until("gate.waiting.length")

@@ -5,13 +5,11 @@ from codecs import BOM_UTF8
 from datetime import UTC, datetime
 from typing import Any
 
-from tests.flow.tenant import DAY
 from tests.web.dashboard import Dashboard
 from tests.web.downloads import KEEP_FILE, file_name
 from tests.web.traffic import VISITORS
 
 TODAY = datetime.now(UTC).date()
-DASHED = "3,3"
 HEADS = """[...document.querySelectorAll('main .bars thead th:first-child')].map(
   (head) => head.innerText)"""
 BY_PATH = {
@@ -296,17 +294,3 @@ def test_a_file_has_more_rows_than_the_table_shows(dashboard: Dashboard) -> None
     dashboard.until("!!window.file")
     text = dashboard.tab.js("window.file.text()")
     assert len(text.split()) == 1 + VISITORS
-
-
-def test_the_running_day_of_several_lines_is_dashed(page: Dashboard) -> None:
-    """Seen by what the chart asks of the canvas; on days that are over nothing is dashed."""
-    wrapped = """const { setLineDash } = CanvasRenderingContext2D.prototype;
-      window.dashes = [];
-      CanvasRenderingContext2D.prototype.setLineDash = function (dash) {
-        window.dashes.push(String(dash)); setLineDash.call(this, dash); };"""
-    page.tab.before_each(wrapped)
-    exploration = {**BY_PATH, "groups": ["time:daily", "path"]}
-    for period, running in ((f"{DAY}..{TODAY}", True), (f"{DAY}..{DAY}", False)):
-        opened(page, exploration, shape="line", period=period)
-        page.until("document.querySelector('.plot canvas') && window.dashes.length")
-        assert (DASHED in set(page.tab.js("window.dashes"))) is running
