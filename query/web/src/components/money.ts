@@ -3,8 +3,7 @@ import { type MetricsRow, useMetrics } from "../api/metrics";
 import { fetchAll } from "../api/pages";
 import { hasRecords, subjectQuery } from "../api/session";
 import { useLoaded } from "../api/use";
-import { formatNumber, formatShort } from "../state/format";
-import { locale } from "../state/language";
+import { formatMoney, formatNumber } from "../state/format";
 import type { Schemas } from "../types";
 import type { Goal } from "./saved_goals";
 
@@ -73,14 +72,6 @@ export function useRevenueBy(dimension: string, names: string[]): Map<string, Am
     if (row.revenue) amounts.set(name, [...(amounts.get(name) ?? []), [row.currency as string | null, Number(row.revenue), Number(row.orders)]]);
   }
   return amounts;
-}
-
-/** In the manner of its currency; `short` from 10,000 on: €12.3K. */
-export function formatMoney(currency: string | null, value: number, short = false): string {
-  // What a shop sends as currency may be no code of one.
-  if (!currency || !/^[a-z]{3}$/i.test(currency)) return [(short ? formatShort : formatNumber)(value), currency].filter(Boolean).join(" ");
-  const compact = short && Math.abs(value) >= 10_000 ? { notation: "compact", maximumFractionDigits: 1 } as const : {};
-  return new Intl.NumberFormat(locale, { style: "currency", currency, ...compact }).format(value);
 }
 
 export const amountsText = (amounts: Amounts): string =>

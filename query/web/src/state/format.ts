@@ -139,3 +139,11 @@ export function languageName(tag: string): string {
     return tag;
   }
 }
+
+/** In the manner of its currency; `short` from 10,000 on: €12.3K. */
+export function formatMoney(currency: string | null, value: number, short = false): string {
+  // What a shop sends as currency may be no code of one.
+  if (!currency || !/^[a-z]{3}$/i.test(currency)) return [(short ? formatShort : formatNumber)(value), currency].filter(Boolean).join(" ");
+  const compact = short && Math.abs(value) >= 10_000 ? { notation: "compact", maximumFractionDigits: 1 } as const : {};
+  return new Intl.NumberFormat(locale, { style: "currency", currency, ...compact }).format(value);
+}

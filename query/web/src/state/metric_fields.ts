@@ -3,7 +3,7 @@ import { moreTexts } from "../texts.more";
 import type { IconName } from "../types";
 import { aggregateText, columnText, PROPERTY } from "./columns";
 import type { Filter } from "./filters";
-import { formatDuration, formatMilliseconds, formatNumber, formatPercent } from "./format";
+import { formatDuration, formatMilliseconds, formatMoney, formatNumber, formatPercent } from "./format";
 import { bucketOf, BUCKETS, groupsOf, MOST_DIMENSIONS, MOST_METRICS, type Question, type Term, TIME } from "./question";
 
 const t = moreTexts.explore;
@@ -210,7 +210,7 @@ export function valueShown(term: Term, value: unknown, known: Known): string {
     case "percent": return formatPercent(value, 1);
     case "seconds": return formatDuration(value);
     case "milliseconds": return formatMilliseconds(value);
-    case "money": return [formatNumber(value), typeof term !== "string" ? term.currency : ""].filter(Boolean).join(" ");
+    case "money": return formatMoney((typeof term !== "string" && term.currency) || null, value);
     default: return formatNumber(value);
   }
 }

@@ -8,7 +8,6 @@ import { Card } from "../components/card";
 import { changeColumn, changeFile } from "../components/change";
 import { type Column, DataTable, Pages, parseSort } from "../components/data_table";
 import { ImportedBars } from "../components/imported";
-import { formatMoney } from "../components/money";
 import { NoPlaces } from "../components/no_places";
 import type { AnswerField } from "../components/request_dialog";
 import { revenueTerms, useRevenue } from "../components/revenue";
@@ -18,7 +17,7 @@ import { address, addressWith, follow, go, goOwn } from "../state/address";
 import { type Breakdown, findBreakdown } from "../state/breakdowns";
 import type { FileColumn } from "../state/csv";
 import { DIRECT, hasFilter, toggleFilter } from "../state/filters";
-import { countryName, formatInstant, formatNumber, formatPercent } from "../state/format";
+import { countryName, formatInstant, formatMoney, formatNumber, formatPercent } from "../state/format";
 import { texts } from "../texts";
 import type { QueryType, Schemas } from "../types";
 
