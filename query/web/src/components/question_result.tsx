@@ -6,7 +6,7 @@ import { timezone } from "../api/session";
 import type { Loaded } from "../api/use";
 import { address, addressWith, follow, go } from "../state/address";
 import { cellText } from "../state/columns";
-import { condition, type Filter, hasFilter, toggleFilter } from "../state/filters";
+import { condition, DIRECT, type Filter, hasFilter, toggleFilter } from "../state/filters";
 import { formatNumber } from "../state/format";
 import { type Line, labelsOf } from "../state/lines";
 import {
@@ -290,7 +290,8 @@ function Image({ name, value }: { name: string; value: MetricsRow[string] | unde
   if (name.endsWith("country")) return <Flag country={value} />;
   if (name.endsWith("device_type")) return <DeviceIcon device={value} />;
   if (name.endsWith("os_name")) return <Logo name={value} other="monitor" />;
-  if (name.endsWith("browser_name") || name.endsWith("referrer_name")) return <Logo name={value} />;
+  if (name.endsWith("browser_name")) return <Logo name={value} />;
+  if (name.endsWith("referrer_name")) return <Logo name={value} other={value === DIRECT ? "log-in" : "globe"} />;
   return null;
 }
 
