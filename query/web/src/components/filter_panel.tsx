@@ -197,17 +197,24 @@ function Segments({ made, rows, add, leave }: { made: () => Filter[]; rows: Row[
   const [removed, setRemoved] = useState<{ id: string; name: string } | null>(null);
   const [isSaving, setSaving] = useState(false);
   const manages = may("manage:websites");
+  const deleteSegment = async ({ id, name }: { id: string; name: string }) => {
+    await fetchJson<void>(`/v1/segments/${id}`, { method: "DELETE" });
+    list.reload();
+    const { filters } = address.value;
+    if (filters.some(({ segment }) => segment === name)) go({ filters: filters.filter(({ segment }) => segment !== name) });
+  };
   const canSave = manages && rows.some((row) => row.filter || row.parts.some(isComplete));
   return (
     <section class="segments" aria-label={t.saved}>
       <h3>{t.saved}</h3>
       {list.error && <Failed error={list.error} />}
+      {!list.value && !list.error && <p class="quiet" role="status">{t.loading}</p>}
       {list.value && !list.value.length && <p class="quiet">{t.none}</p>}
       <div class="segment-list">
         {(list.value ?? []).map(({ id, name, description }) => (
           <span key={id} class="chip">
             <button type="button" class="chip-text" title={description ?? undefined} onClick={() => add(name)}>{name}</button>
-            {manages && <button type="button" class="chip-remove" aria-label={t.deleteSegment(name)} onClick={() => setRemoved({ id, name })}><Icon name="x" size={14} /></button>}
+            {manages && <button type="button" class="chip-remove" aria-label={t.deleteSegment(name)} title={t.deleteSegment(name)} onClick={() => setRemoved({ id, name })}><Icon name="trash-2" size={14} /></button>}
           </span>
         ))}
         {canSave && !isSaving && <button type="button" class="quiet-button" onClick={() => setSaving(true)}><Icon name="bookmark" /> {t.save} …</button>}
@@ -215,7 +222,7 @@ function Segments({ made, rows, add, leave }: { made: () => Filter[]; rows: Row[
       {isSaving && canSave && <SaveSegment made={made} close={() => setSaving(false)} leave={leave} />}
       {removed && (
         <ConfirmDialog title={t.deleteSegment(removed.name)} text={t.confirmDelete(removed.name)} action={texts.goals.remove}
-          run={async () => { await fetchJson<void>(`/v1/segments/${removed.id}`, { method: "DELETE" }); list.reload(); }} close={() => setRemoved(null)} />
+          run={() => deleteSegment(removed)} close={() => setRemoved(null)} />
       )}
     </section>
   );
@@ -224,6 +231,8 @@ function Segments({ made, rows, add, leave }: { made: () => Filter[]; rows: Row[
 function SaveSegment({ made, close, leave }: { made: () => Filter[]; close: () => void; leave: () => void }) {
   const [name, setName] = useState("");
   const [error, setError] = useState("");
+  const input = useRef<HTMLInputElement>(null);
+  useEffect(() => input.current!.focus(), []);
   const save = async (event: Event) => {
     event.preventDefault();
     try {
@@ -236,7 +245,7 @@ function SaveSegment({ made, close, leave }: { made: () => Filter[]; close: () =
   };
   return (
     <form class="save-segment" onSubmit={(event) => void save(event)}>
-      <label>{t.saveName}<input required autofocus maxLength={255} value={name} onInput={(e) => setName(e.currentTarget.value)} /></label>
+      <label>{t.saveName}<input ref={input} required maxLength={255} value={name} onInput={(e) => setName(e.currentTarget.value)} /></label>
       <button type="button" class="button" onClick={close}>{t.cancel}</button>
       <button type="submit" class="button primary">{t.save}</button>
       <p class="quiet">{t.saveHint}</p>

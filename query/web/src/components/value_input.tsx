@@ -11,6 +11,8 @@ import { ValueSign } from "./value_sign";
 const t = texts.filters;
 /** Suggestions that are drawn. */
 const SHOWN = 50;
+/** So long the list stays after the focus is gone, so that what is clicked below it does not move away. */
+const CLICK_MS = 250;
 
 export function ValueInput({ field, operator, values, label, autofocus, change }: {
   field: string;
@@ -65,7 +67,7 @@ export function ValueInput({ field, operator, values, label, autofocus, change }
       onFocusOut={(event) => {
         if ((event.currentTarget as HTMLElement).contains(event.relatedTarget as Node | null)) return;
         if (text.trim()) add();
-        setOpen(false);
+        setTimeout(() => setOpen(false), CLICK_MS);
       }}>
       <div class="values-box">
         {values.map((value) => (

@@ -8,6 +8,7 @@ import { Card } from "../components/card";
 import { changeColumn, changeFile } from "../components/change";
 import { type Column, DataTable, Pages, parseSort } from "../components/data_table";
 import { ImportedBars } from "../components/imported";
+import { RowImage } from "../components/logo";
 import { NoPlaces } from "../components/no_places";
 import type { AnswerField } from "../components/request_dialog";
 import { revenueTerms, useRevenue } from "../components/revenue";
@@ -46,7 +47,7 @@ function BreakdownList({ breakdown }: { breakdown: Breakdown }) {
   const totals = useAnswer({ name: "summary_metrics" });
   const visitors = totals.value?.rows[0]?.unique_visitors;
   const revenue = useRevenueOf(breakdown);
-  const file = visitors === undefined ? null : [...fileColumns(breakdown, visitors), ...changeFile([breakdown.value, breakdown.valueLabel], before)];
+  const file = visitors === undefined ? null : [...fileColumns(breakdown, visitors), ...revenue.file, ...changeFile([breakdown.value, breakdown.valueLabel], before)];
   return (
     <Card title={breakdown.label} ask={ask} definition={{ type: breakdown.type, rows: true }} file={file} fields={answerFields(breakdown)}
       remark={breakdown.columns.some(([, , kind]) => kind === "share") ? texts.request.shareOfAll : undefined} className="wide" actions={
@@ -55,7 +56,7 @@ function BreakdownList({ breakdown }: { breakdown: Breakdown }) {
       <Async loaded={withTotal(loaded, totals)} lines={12} isEmpty={({ rows }) => !rows.length} empty={search ? texts.states.emptySearch(search) : breakdown.ofGeoDatabase && <NoPlaces countries={{ name: "country" }} />}>
         {({ rows, total, comparison }) => (
           <>
-            <DataTable label={breakdown.label} columns={[...columnsOf(breakdown, visitors), ...revenue, ...changeColumn<Row>([breakdown.value, breakdown.valueLabel], comparison?.rows, before)]} rows={rows as unknown as Row[]} sort={sort}
+            <DataTable label={breakdown.label} columns={[...columnsOf(breakdown, visitors), ...revenue.columns, ...changeColumn<Row>([breakdown.value, breakdown.valueLabel], comparison?.rows, before)]} rows={rows as unknown as Row[]} sort={sort}
               onSort={({ field, direction }) => goOwn({ sort: `${field}:${direction}`, page: "" })} />
             <Pages page={page} pages={Math.ceil(total / ROWS)} go={(to) => goOwn({ page: to > 1 ? String(to) : "" })} />
           </>
@@ -83,7 +84,7 @@ function columnsOf(breakdown: Breakdown, visitors: number | undefined): Column<R
       return (
         <button type="button" class="row-link" aria-pressed={chosen} title={(chosen ? t.unfilter : t.filterBy)(text)}
           onClick={() => go({ filters: toggleFilter(filters, filter) })}>
-          {text}{row.country && row.country !== text ? <small>{` ${row.country}`}</small> : null}
+          <RowImage breakdown={breakdown} row={row} />{text}{row.country && row.country !== text ? <small>{` ${row.country}`}</small> : null}
         </button>
       );
     },
@@ -95,8 +96,8 @@ function columnsOf(breakdown: Breakdown, visitors: number | undefined): Column<R
   return [name, ...numbers];
 }
 
-/** Columns with the revenue in each currency, where the website has money and an order has what is listed. */
-function useRevenueOf({ type, searched, name }: Breakdown): Column<Row>[] {
+/** Columns of the table and of the file with the revenue in each currency, where the website has money and an order has what is listed. */
+function useRevenueOf({ type, searched, name }: Breakdown): { columns: Column<Row>[]; file: FileColumn[] } {
   const isOfOrders = searched.startsWith("visit.") || OF_ORDERS.includes(searched);
   const { money = [], currencies: all = [] } = useRevenue(isOfOrders) ?? {};
   const currencies = all.slice(0, MOST_CURRENCIES);
@@ -104,13 +105,16 @@ function useRevenueOf({ type, searched, name }: Breakdown): Column<Row>[] {
   const dimensions = type === "traffic_sources" ? [searched, "visit.referrer"] : [searched];
   const metrics = currencies.flatMap((currency) => revenueTerms(money, ["revenue"], currency, currency));
   const { value } = useMetrics(currencies.length ? { metrics, dimensions } : null);
-  const revenueOf = (row: Row, currency: string) => value!
-    .filter((each) => (dimensions.map((dimension) => each[dimension]).find((text) => text !== null) ?? DIRECT) === row[name])
+  const revenueOf = (listed: unknown, currency: string) => value!
+    .filter((each) => (dimensions.map((dimension) => each[dimension]).find((text) => text !== null) ?? DIRECT) === listed)
     .reduce((sum, each) => sum + Number(each[currency]), 0);
-  return currencies.map((currency) => ({
-    key: currency, label: texts.revenue.of(currency), number: true, extra: true,
-    render: (row) => (value ? formatMoney(currency, revenueOf(row, currency)) : "…"),
-  }));
+  return {
+    columns: currencies.map((currency) => ({
+      key: currency, label: texts.revenue.of(currency), number: true, extra: true,
+      render: (row) => (value ? formatMoney(currency, revenueOf(row[name], currency)) : "…"),
+    })),
+    file: value ? currencies.map((currency) => ({ field: name, label: texts.revenue.of(currency), show: (listed) => String(revenueOf(listed, currency)) })) : [],
+  };
 }
 
 /** Fields of the event of an order itself. */
