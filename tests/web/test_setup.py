@@ -178,6 +178,7 @@ def test_a_key_that_does_not_administer_is_told_how(
     store.create(key)
     store.close()
     dashboard.open("setup")
+    dashboard.press("Menu")
     dashboard.press("Sign out")
     dashboard.until("document.querySelector('input[name=key]')")
     dashboard.sign_in(text)

@@ -133,6 +133,7 @@ def test_a_key_without_the_scope_is_told_which_one_is_missing(stranger: Dashboar
 
 def test_signing_out_ends_it(stranger: Dashboard) -> None:
     stranger.sign_in()
+    stranger.press("Menu")
     stranger.press("Sign out")
     stranger.until("location.pathname === '/sign-in'")
     stranger.tab.go(f"{stranger.url}/{stranger.tenant.website.id}/overview")
@@ -158,6 +159,7 @@ def test_signing_out_ends_it_in_other_tabs_too(signed_in: Dashboard) -> None:
     tab = signed_in.tab.beside()
     other = Dashboard(tab, signed_in.tenant)
     other.open("overview")
+    signed_in.press("Menu")
     signed_in.press("Sign out")
     other.until("document.querySelector('input[name=key]')")
     assert not tab.js("!!document.querySelector('.totals')")
