@@ -35,7 +35,8 @@ window.fetch = ((fetch) => (url, options) => {{
   return fetch(url, options);
 }})(window.fetch);"""
 TYPED_DATES = "[...document.querySelectorAll('.typed-dates input')].map((each) => each.value)"
-RANGE_OF_QUERY = """window.bodies.filter((each) => each.parameters)
+RANGE_OF_QUERY = """window.bodies
+  .filter((each) => each.parameters?.some(({ name }) => name === "summary_metrics"))
   .map((body) => ["preset", "startDate", "endDate"].map((name) => body[name] ?? null))[0]"""
 
 
