@@ -44,7 +44,8 @@ def test_a_dashboard_that_is_revoked_while_it_is_open_says_so_at_its_next_reques
         ".observe(document.body, { childList: true, subtree: true })"
     )
     assert "tidemark_share=password" in tab.js("document.cookie")
-    visitor.press("Events")
+    tab.set_size(1440, 900)  # a smaller window has the navigation in a menu
+    visitor.press("Events", "nav")
     visitor.until("document.querySelector('.not-opened')")
     assert visitor.text("main h1") == "This dashboard is not available"
     assert "for a new one" in visitor.text("main .card")

@@ -101,6 +101,7 @@ def test_a_wrong_key_is_refused_in_words(stranger: Dashboard) -> None:
 def test_a_sign_in_that_ended_asks_again_and_keeps_the_address(stranger: Dashboard) -> None:
     stranger.sign_in()
     stranger.until("document.querySelector('.totals')")
+    stranger.tab.set_size(1440, 900)  # a smaller window has the navigation in a menu
     stranger.tab.tell("Network.clearBrowserCookies")
     stranger.press("Live", "nav")
     assert "Your sign-in has ended" in stranger.text(".notice")
