@@ -8,7 +8,7 @@ WIDE = """(() => {
   return edge(".series canvas") - edge(".series");
 })()"""
 SHOWN = """[...document.querySelectorAll(
-  ".period button, .chip-remove, .card-actions button, nav.side a, .top-actions button")]
+  ".period button, .chip-remove, .card-actions button, .rail a, .rail button")]
   .filter((each) => each.checkVisibility()).map((each) => each.innerText)"""
 PAPER = 718
 """Width of an A4 page within its margins, in CSS pixels."""

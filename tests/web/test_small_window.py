@@ -109,6 +109,6 @@ def test_what_the_bars_have_no_room_for_is_in_menus(page: Dashboard) -> None:
     page.press("Comparison and options", "main")
     page.press("Previous period", ".popover:popover-open")
     page.until("!location.search.includes('compare=none')")
-    page.press("Menu", "header.top")
+    page.press("Menu", "header.rail")
     page.press("Keyboard shortcuts", ".popover:popover-open")
     page.until("document.querySelector('dialog dl.keys')")
