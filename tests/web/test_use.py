@@ -71,10 +71,11 @@ def test_the_numbers_of_the_views_are_shown(page: Dashboard) -> None:
     numbered = [[key, name] for key, name in views]
     assert [key for key, _ in numbered] == list(KEYS)
     assert numbered[:2] == [["1", "Overview"], ["2", "Live"]]
-    hint = "getComputedStyle(document.querySelector('nav.side a'), '::after').content"
-    assert page.tab.js(hint).startswith('"1"')
+    hints = page.tab.js("[...document.querySelectorAll('nav.side a')].map((a) => a.title)")
+    assert hints == [f"{name} ({key})" for key, name in numbered]
 
-    page.tab.js("document.querySelector('[title=\"Keyboard shortcuts (?)\"]').click()")
+    page.press("Menu")
+    page.press("Keyboard shortcuts", ".popover:popover-open")
     keys = dict(
         page.until(
             "[...document.querySelectorAll('dl.keys dt')].map((key) =>"
@@ -94,6 +95,7 @@ def test_the_numbers_of_the_views_are_shown(page: Dashboard) -> None:
 
 
 def test_the_first_tab_of_a_page_skips_to_its_content(page: Dashboard) -> None:
+    page.tab.set_size(1280)
     page.open("overview")
     assert page.tab.js("document.activeElement === document.body")
     page.tab.tell("Input.dispatchKeyEvent", type="keyDown", key="Tab", windowsVirtualKeyCode=9)
@@ -105,9 +107,9 @@ def test_the_first_tab_of_a_page_skips_to_its_content(page: Dashboard) -> None:
 
 def test_a_definition_is_a_sentence_with_code(page: Dashboard) -> None:
     page.open("overview")
-    page.press("Unique visitors: definition", "main")
-    note = "document.querySelector('.popover:popover-open p')"
-    page.until(note)
+    page.press("Overview: definition, file and request")
+    note = "document.querySelector('.popover:popover-open .menu-text')"
+    page.until(f"{note}?.innerText")
     assert page.tab.js(f"{note}.innerText").startswith("Unique visitors: each counts once")
     assert page.tab.js(f"{note}.querySelector('code').innerText") == "anonymousId"
     assert "`" not in page.tab.js(f"{note}.innerText")
