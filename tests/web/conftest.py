@@ -19,7 +19,7 @@ from tests.web.traffic import send_traffic
 def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chromium]:
     """A browser for the pages of the dashboard."""
     folder = tmp_path_factory.mktemp("chromium")
-    with Chromium(folder, *USUAL_FLAGS, names=LIGHT) as chromium:
+    with Chromium(folder, *USUAL_FLAGS, "--window-size=1280,900", names=LIGHT) as chromium:
         yield chromium
 
 

@@ -340,7 +340,7 @@ PARTS: tuple[tuple[str, str, str, list[int], Rows], ...] = (
     ("events", CELLS, ".card[aria-label=Events] table", [0, 1, 2, 3, 4], events),
     ("sessions", CELLS, "table", [4, 5], visits),
     ("visitors", CELLS, "table", [3, 4, 5], visitors),
-    ("paths", CELLS, "table", [0, 1, 2, 3], paths),
+    ("paths", CELLS, ".card[aria-label=Paths] table", [0, 1, 2, 3], paths),
     ("goals", CELLS, ".card[aria-label=Goals] table", [1, 2, 3, 4], goals),
     ("retention", CELLS, "table", [1], retention),
     ("vitals", CELLS, ".card[aria-label='Side by side'] table", [0, 1], vitals),

@@ -81,7 +81,7 @@ def test_a_file_has_the_rows_of_all_pages_under_the_filters(dashboard: Dashboard
 
 def test_a_funnel_and_those_who_left_it_are_files(dashboard: Dashboard) -> None:
     dashboard.open("funnels", steps="path:%2F,path:%2Fpricing", breakdown="device_type")
-    rows = downloaded(dashboard, "Funnel")
+    rows = downloaded(dashboard, "Funnel by Device")
     steps = [{"path": "/"}, {"path": "/pricing"}]
     expected = dashboard.ask("funnel", steps=steps, breakdown="device_type")
     assert [[row["Device"], row["Steps"], row["Visitors"], row["Left"]] for row in rows] == [

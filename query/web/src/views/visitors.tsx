@@ -55,7 +55,7 @@ function VisitorDetail({ id }: { id: string }) {
   return (
     <>
       <Card title={(row && visitorName(row.traits, row.profile_id)) ?? aliasOf(id)} ask={detail} className="wide" actions={back}>
-        <Async loaded={loaded} lines={2} isEmpty={({ rows }) => !rows.length} empty={t.unknown}>
+        <Async loaded={loaded} lines={2} isEmpty={({ rows }) => !rows.length} empty={<>{t.unknown} <CopiedId id={id} /></>}>
           {({ rows }) => <VisitorFacts row={rows[0]!} />}
         </Async>
       </Card>
