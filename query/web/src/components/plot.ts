@@ -48,7 +48,7 @@ const [LEAST_DRAG, POINT, RUNNING_POINT] = [8, 7, 8];
 const [ALONE, BESIDE]: [number, number][] = [[0.62, 56], [0.36, 32]];
 const STEM = [3, 3];
 /** Room of a line of the grid, of the label of a bucket, and of a digit, in pixels. */
-const [ROW_ROOM, LABEL_ROOM, NARROW_ROOM, NARROW, DIGIT] = [52, 110, 60, 480, 7];
+const [ROW_ROOM, LABEL_ROOM, NARROW_ROOM, NARROW, DIGIT] = [52, 110, 56, 480, 7];
 /** Beyond it hours are marked by their days. */
 const MANY_DAYS = 2;
 /** Distances of marks within a day, in minutes. */

@@ -11,7 +11,6 @@ import { moreTexts } from "../../texts.more";
 import type { Schemas } from "../../types";
 import { Card } from "../card";
 import { DataTable } from "../data_table";
-import { DownloadCsv } from "../download";
 import { Async } from "../states";
 import { Contract } from "./contract";
 import { Ledger } from "./ledger";
@@ -53,8 +52,7 @@ export function System() {
         </Async>
       </Card>
       <Ledger />
-      <Card title={t.quarantine} actions={quarantine.value?.data.length ? (
-        <DownloadCsv title={t.quarantine} load={async () => (await import("../../api/download")).recordsFile(quarantine.value!.data, QUARANTINE_FILE)} />) : null}>
+      <Card title={t.quarantine} load={quarantine.value?.data.length ? async () => (await import("../../api/download")).recordsFile(quarantine.value!.data, QUARANTINE_FILE) : undefined}>
         <Async loaded={quarantine} empty={t.noQuarantine} isEmpty={({ data }) => !data.length}>
           {({ data, meta }) => (
             <>
