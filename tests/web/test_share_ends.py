@@ -79,7 +79,8 @@ def test_the_list_marks_a_link_that_has_ended(dashboard: Dashboard) -> None:
     dashboard.tab.before_each(f"if (location.hash === '#later') {ends}")
     dashboard.type_into("input[name=name]", "ending")
     dashboard.tab.js(
-        "(field => { field.value = field.min; field.dispatchEvent(new Event('input')) })"
+        "(field => { field.value = new Date().toISOString().slice(0, 10);"
+        "field.dispatchEvent(new Event('input')) })"
         "(document.querySelector('input[name=expires]'))"
     )
     dashboard.press("Share this dashboard", "form")

@@ -11,7 +11,7 @@ from tests.web.dashboard import Dashboard
 
 OFFLINE = "Failed to load resource: net::ERR_INTERNET_DISCONNECTED"
 ALERTS = "[...document.querySelectorAll('main [role=alert]')].map((each) => each.innerText)"
-CARDS = "[...document.querySelectorAll('main .cards .card')].map((each) => each.innerText)"
+CARDS = "[...document.querySelectorAll('main .columns .card')].map((each) => each.innerText)"
 
 
 @pytest.fixture
