@@ -34,7 +34,7 @@ def travelers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tenant]:
 @pytest.fixture
 def world(chromium: Chromium, travelers: Tenant) -> Iterator[Dashboard]:
     for dashboard in signed_in(chromium, travelers):
-        dashboard.open("overview")
+        dashboard.open("overview", places="map")
         dashboard.until("document.querySelector('.map svg > g')")
         dashboard.tab.js("document.querySelector('.map').scrollIntoView({block: 'center'})")
         yield dashboard

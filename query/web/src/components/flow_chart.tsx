@@ -130,7 +130,7 @@ function Node({ node, at, letters, hue, passed, left, total, pinned, pin, setOve
   const passedHeight = passed === null ? at.height : (at.height * passed) / node.sessions;
   const leftHeight = (at.height * left) / node.sessions;
   return (
-    <g class={`node ${hue} ${passed === 0 ? "aside" : ""}`} role="button" tabIndex={0} aria-pressed={pinned} aria-label={words} onClick={pin}
+    <g class={`node ${hue} ${passed === 0 ? "aside" : ""}`} role="button" tabIndex={0} aria-pressed={pinned} aria-label={shown === name ? words : `${shown} ${number}: ${words}`} onClick={pin}
       onKeyDown={toKey} onPointerEnter={() => setOver(node)} onPointerLeave={() => setOver(null)} onFocus={() => setOver(node)} onBlur={() => setOver(null)}>
       <title>{words}</title>
       <rect class="target" x={at.x} y={at.y - 4} width={BAR + STUB + LETTER * letters} height={Math.max(at.height, 14) + 8} />
