@@ -54,7 +54,7 @@ def test_imported_days_are_a_marked_part_of_the_series(page: Dashboard) -> None:
     assert label.partition(". ")[2].endswith(": 30 – 1,200")
     assert page.text(".total-value") == "1"
     page.press("Show as table")
-    values = [row[1:] for row in page.rows("Unique visitors")]
+    values = [row[1:] for row in page.rows("Overview")]
     assert values == [["–", "1,200"], ["–", "30"], ["1", "999"]]
 
 
