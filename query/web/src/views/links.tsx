@@ -54,7 +54,7 @@ function AllLinks() {
           <>
             <DataTable label={t.title} rows={data} rowKey={(link) => link.id} columns={[
               { key: "name", label: t.name, render: (link) => <a href={addressWith({ item: link.id, own: {} })} onClick={follow}>{link.name}</a> },
-              { key: "short", label: t.short, className: "breakable", render: (link) => <span class="copyable">{shortUrl(link)}<CopyButton text={shortUrl(link)} name={link.name} /></span> },
+              { key: "short", label: t.short, className: "short-link", render: (link) => <span class="copyable">{shortUrl(link).replace(/^https?:\/\//, "")}<CopyButton text={shortUrl(link)} name={link.name} /></span> },
               { key: "target", extra: true, label: t.target, render: (link) => <span class="clamped" title={link.targetUrl}>{link.targetUrl}</span> },
               ...(clicks ? [{ key: "clicks", label: t.clicks, number: true, render: (link: Link) => formatNumber(clicks.get(link.id) ?? 0) }] : []),
               { key: "created", extra: true, label: t.created, number: true, render: (link) => formatInstant(link.createdAt, timezone.value) },
