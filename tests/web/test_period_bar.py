@@ -107,7 +107,13 @@ def test_a_range_is_chosen_in_the_calendar_by_keyboard(page: Dashboard) -> None:
     page.until(f"({day})?.ariaLabel === 'March 6'")
     page.tab.js(f"({day}).focus()")
 
-    page.press_keys("Enter", "ArrowDown", "ArrowRight", "Enter")
+    page.press_keys("Enter")
+    page.until(f"({day})?.part.contains('range-start')")
+    page.press_keys("ArrowDown")
+    page.until(f"({day})?.ariaLabel === 'March 13'")
+    page.press_keys("ArrowRight")
+    page.until(f"({day})?.ariaLabel === 'March 14'")
+    page.press_keys("Enter")
 
     page.until("location.search.includes('period=2026-03-06..2026-03-14')")
 

@@ -1,5 +1,5 @@
 // An input for one day: typed, or chosen in a calendar.
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { timezone } from "../api/session";
 import { FIRST_DAY, today } from "../state/period";
 import { DAY_EXAMPLE, dayOfText, textOfDay } from "../state/typed_days";
@@ -36,13 +36,11 @@ export function DateField({ name, value, min = FIRST_DAY, max, required, label, 
   const [typed, setTyped] = useState({ text: value && textOfDay(value), day: value });
   const input = useRef<HTMLInputElement>(null);
   const text = typed.day === value ? typed.text : value && textOfDay(value);
-  const problemOf = (shown: string) => (!shown.trim() || isWithin(dayOfText(shown), min, max) ? "" : t.invalid(DAY_EXAMPLE));
-  const problem = problemOf(text);
-  useEffect(() => input.current!.setCustomValidity(problem), [problem]);
+  const problem = !text.trim() || isWithin(dayOfText(text), min, max) ? "" : t.invalid(DAY_EXAMPLE);
+  useLayoutEffect(() => input.current!.setCustomValidity(problem), [problem]); // before the form can be sent
   const type = (next: string) => {
     const day = dayOfText(next);
     const meant = isWithin(day, min, max) ? day! : "";
-    input.current!.setCustomValidity(problemOf(next)); // the form may be sent before the next effect
     setTyped({ text: next, day: meant });
     change(meant);
   };
