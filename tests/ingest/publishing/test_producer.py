@@ -25,7 +25,9 @@ async def ready(producer: KafkaProducer) -> None:
 
 
 def test_a_producer_whose_sender_died_is_replaced(tmp_path: Path, broker: Broker) -> None:
-    collector = start_collector(tmp_path, broker)
+    collector = start_collector(
+        tmp_path, broker, produce_seconds=60
+    )  # partitions may have no leader yet
 
     async def running() -> list[DeliveryReport]:
         producer = KafkaProducer(collector.settings, ["events"])
