@@ -151,8 +151,8 @@ ERROR_FACTS = Cte(
 ERROR_STATES = Cte(
     "error_states",
     f"""
-    SELECT error_counts.message AS message, error_counts.error_type AS error_type,
-           error_counts.filename AS filename, error_counts.lineno AS lineno,
+    SELECT error_counts.message AS group_message, error_counts.error_type AS group_type,
+           error_counts.filename AS group_file, error_counts.lineno AS group_line,
            CASE WHEN last_before IS NULL THEN 'new'
                 WHEN errors_before = 0 THEN 'back'
                 WHEN (errors - errors_before) * (errors - errors_before)
@@ -180,15 +180,15 @@ def changes_statement(options: ErrorChanges) -> Statement:
         values={"error_state": options.state} if options.state else {},
         ctes=CTES,
         sql=f"""
-            SELECT message, error_type, filename, lineno, error_state,
+            SELECT group_message, group_type, group_file, group_line, error_state,
                    CASE WHEN error_state IN ('new', 'back') THEN first_day
                         WHEN error_state = 'worse' THEN worse_day END AS since_day,
-                   errors, errors_before, users, sessions, newest_path, pages, newest_browser,
-                   browsers, first_seen, last_seen, last_before
+                   errors, errors_before AS previous_count, users, sessions, newest_path, pages,
+                   newest_browser, browsers, first_seen, last_seen, last_before
               FROM error_states
              {only}
              ORDER BY CASE WHEN error_state IN ('steady', 'better') THEN 1 ELSE 0 END,
-                      users DESC, errors DESC, message, error_type, filename, lineno
+                      users DESC, errors DESC, group_message, group_type, group_file, group_line
         """,  # noqa: S608
     )
 

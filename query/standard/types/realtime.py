@@ -190,7 +190,7 @@ REALTIME = (
                    ms,
                    {EVENT_KIND} AS kind,
                    href,
-                   {TAGGED_SOURCE} AS source,
+                   {TAGGED_SOURCE} AS tagged_source,
                    session_id,
                    anonymous_id,
                    epoch,

@@ -206,7 +206,8 @@ def test_no_row_of_another_tenant_is_compared(service: InProcessService) -> None
 
 def test_an_unknown_comparison_is_rejected(service: InProcessService) -> None:
     assert error(service, "visits", compare="next_year") == (
-        "Unknown comparison 'next_year' in 'compare.to'; known are previous_period, previous_year"
+        "Unknown comparison 'next_year' in 'compare.to'; known are previous_period, "
+        "previous_year, same_weekdays"
     )
 
 

@@ -12,6 +12,8 @@ from sqlglot import exp
 from query.engine.duckdb_dialect import DuckDBDialect
 from query.engine.duckdb_engine import DUCKDB_TYPES
 from query.request.subject import SubjectKind
+from query.request.time_range import TimeRange
+from query.request.time_zones import DAY_MS
 from query.scope.profiles import LISTED_PROFILE, LISTED_TRAITS, PROFILES
 from query.scope.scope import BUCKET, MS
 from query.scope.session_rows import (
@@ -112,9 +114,11 @@ def test_a_type_needs_nothing_but_scoped_and_selects_its_row_shape(
             of_sessions = session_rows if SESSION_ROWS in statement.names else ()
             select = Select(relations=of_sessions, ctes=statement.ctes, body=statement.sql)
 
-            described = bare.execute(
-                render(select, DuckDBDialect), dict(statement.values)
-            ).description
+            bound = dict(statement.values)
+            if statement.range_values is not None:
+                bound |= statement.range_values(TimeRange(0, DAY_MS, "UTC"), DAY_MS)
+
+            described = bare.execute(render(select, DuckDBDialect), bound).description
 
             if statement.rows_in_python is not None:
                 continue  # the rows are made from what SQL gives
