@@ -103,6 +103,8 @@ const english = {
     },
     ratings: { good: "good", needs_improvement: "needs improvement", poor: "poor" },
     series: (name: string) => `75th percentile: ${isolate(name)}`,
+    allGood: "Every vital of every page is good, and none got worse.",
+    goodUpTo: (value: string) => `good up to ${value}`, poorAbove: (value: string) => `poor above ${value}`,
     bounds: (good: string, poor: string) => `good up to ${good}, poor above ${poor}`,
     samples: (count: string) => `of ${count} measurements`,
     littleBefore: "Too little data before: it was not measured in the time range that this is compared with.",

@@ -26,6 +26,8 @@ export interface Plot {
   format: (value: number) => string;
   /** First and last bucket of what is flagged below the lines. */
   flags: [from: number, to: number][];
+  /** Values at which something begins, with what. */
+  bounds?: [value: number, text: string][];
   /** The text below a bucket, where it is not a time. */
   tickText?: (label: string) => string;
 }
@@ -88,6 +90,7 @@ export function drawPlot(frame: HTMLElement, plot: Plot, events: PlotEvents): uP
     hooks: {
       ...hear(events),
       draw: [(chart) => {
+        drawBounds(chart, plot.bounds ?? []);
         if (shape === "line" && running >= 0) drawStem(chart, running, mostAt(lines, running), tokenColor("--strong-line"));
         drawFlags(chart, plot.flags, tokenColor("--mark"));
       }],
@@ -148,6 +151,21 @@ function drawFlags(chart: uPlot, flags: Plot["flags"], color: string): void {
     ctx.lineTo(x + FLAG_WIDTH * ratio, head + 4 * ratio);
     ctx.lineTo(x, head + 8 * ratio);
     ctx.fill();
+    ctx.restore();
+  }
+}
+
+/** A dashed line with its text at each bound within the scale. */
+function drawBounds(chart: uPlot, bounds: [value: number, text: string][]): void {
+  const { ctx, bbox: { left, top, width } } = chart;
+  for (const [value, text] of bounds) {
+    const y = Math.round(chart.valToPos(value, "y", true));
+    if (y < top) continue;
+    drawLines(chart, tokenColor("--strong-line"), [[left, y, left + width, y]], STEM);
+    ctx.save();
+    ctx.font = `${12 * devicePixelRatio}px ${getComputedStyle(chart.root).fontFamily}`;
+    ctx.fillStyle = tokenColor("--quiet");
+    ctx.fillText(text, left + 6 * devicePixelRatio, y - 5 * devicePixelRatio);
     ctx.restore();
   }
 }

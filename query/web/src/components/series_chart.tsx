@@ -44,6 +44,8 @@ export interface Series {
   previousFrom?: string | null;
   /** What another product counted in buckets without data of the website itself. */
   imported?: { product: string; values: Values } | null;
+  /** Values at which something begins, with what. */
+  bounds?: [value: number, text: string][];
   /** Texts of the buckets, where they are not times. */
   bucketText?: (label: string) => string;
 }
@@ -96,7 +98,7 @@ export function SeriesChart({ series }: { series: Series }) {
   useEffect(() => {
     if (asTable) return;
     plot.current = drawPlot(frame.current!, {
-      labels, granularity: series.granularity, shape, running: runningOf(series), format: series.format, tickText: series.bucketText,
+      labels, granularity: series.granularity, shape, running: runningOf(series), format: series.format, tickText: series.bucketText, bounds: series.bounds,
       lines: plotLines(series),
       flags: (annotations ?? []).map((note) => notePosition(note, labels, timezone.value)).filter((place) => place !== null),
     }, {

@@ -18,7 +18,7 @@ export function shownGranularity(): string {
   return granularity ?? defaultGranularity(period, timezone.value);
 }
 
-export function TimeSeries({ title, unit, name, field, filters, format, only }: {
+export function TimeSeries({ title, unit, name, field, filters, format, bounds, only }: {
   title: string;
   /** What one value is. */
   unit: string;
@@ -27,6 +27,7 @@ export function TimeSeries({ title, unit, name, field, filters, format, only }: 
   field: string;
   filters?: Ask<QueryType>["filters"];
   format: (value: number) => string;
+  bounds?: Series["bounds"];
   /** Keeps the rows that are drawn, of a type with several rows in a bucket. */
   only?: [field: string, value: string];
 }) {
@@ -49,6 +50,7 @@ export function TimeSeries({ title, unit, name, field, filters, format, only }: 
       name: title,
       unit,
       format,
+      bounds,
       annotations: value.annotations,
     };
   }, [value, field, only?.[1], by, title, unit, from]);

@@ -16,5 +16,8 @@ export function ratingOf(vital: Vital, value: number): Rating {
 export const formatVital = (vital: Vital, value: number): string =>
   bounds[vital].unit === "milliseconds" ? formatMilliseconds(value) : formatNumber(Math.round(value * 1000) / 1000);
 
+/** From where on a value is no longer good, and where it is poor. */
+export const boundsOf = (vital: Vital): [good: number, poor: number] => [bounds[vital].good, bounds[vital].poor];
+
 export const boundsText = (vital: Vital): [good: string, poor: string] =>
   [formatVital(vital, bounds[vital].good), formatVital(vital, bounds[vital].poor)];

@@ -16,7 +16,7 @@ import type { FileColumn } from "../state/csv";
 import { shownValue } from "../state/filter_values";
 import { equals } from "../state/filters";
 import { countryName, formatNumber, formatPercent, weekdayOf } from "../state/format";
-import { boundsText, formatVital, type Rating, ratingOf, RATINGS, type Vital, VITALS } from "../state/vitals";
+import { boundsOf, boundsText, formatVital, type Rating, ratingOf, RATINGS, type Vital, VITALS } from "../state/vitals";
 import { texts } from "../texts";
 import { moreTexts } from "../texts.more";
 import type { QueryType, Row, Schemas } from "../types";
@@ -46,13 +46,15 @@ export default function Vitals() {
   const vital = VITALS.find((each) => each === own.vital) ?? "LCP";
   const format = (value: number) => formatVital(vital, value);
   const title = t.series(t.names[vital]);
+  const [good, poor] = boundsOf(vital);
+  const bounds = [[good, t.goodUpTo(format(good))], [poor, t.poorAbove(format(poor))]] satisfies [number, string][];
   return (
     <>
       <Advice />
       <Totals chosen={vital} />
       {WITH_BUCKETS.includes(vital)
-        ? <TimeSeries key={vital} title={title} unit={vital} name="web_vitals_time_series" field={`p75_${vital.toLowerCase()}`} format={format} />
-        : <TimeSeries key={vital} title={title} unit={vital} name="vitals_time_series" field="p75" format={format}
+        ? <TimeSeries key={vital} title={title} unit={vital} name="web_vitals_time_series" field={`p75_${vital.toLowerCase()}`} format={format} bounds={bounds} />
+        : <TimeSeries key={vital} title={title} unit={vital} name="vitals_time_series" field="p75" format={format} bounds={bounds}
           only={["metric_name", vital]} filters={[equals("metric_name", vital)]} />}
       <PageChanges />
       <Groups />
@@ -181,13 +183,13 @@ function slowDevice(rows: Group[]): [vital: string, device: string, value: strin
   return null;
 }
 
-/** Each vital of each page, what needs attention first. */
+/** The vitals of pages that are not good or got worse, what matters most first. */
 function PageChanges() {
   const before = useComparedData();
   const { own } = address.value;
   const loaded = useAnswer(PAGE_VITALS);
   const page = Math.max(1, Number(own.changes) || 1);
-  const vitals = loaded.value ? pageVitals(loaded.value, before) : [];
+  const vitals = loaded.value ? pageVitals(loaded.value, before).filter((each) => each.rating !== "good" || isWorse(each)) : [];
   const shown = vitals.slice((page - 1) * CHANGES, page * CHANGES);
   const { series, since } = usePageSeries(shown);
   const columns: Column<PageVital>[] = [
@@ -218,7 +220,7 @@ function PageChanges() {
   ];
   return (
     <Card title={t.changes} ask={PAGE_VITALS} className="wide" file={CHANGES_FILE}>
-      <Async loaded={loaded} lines={8} isEmpty={() => !vitals.length}>
+      <Async loaded={loaded} lines={8} isEmpty={() => !vitals.length} empty={loaded.value?.rows.length ? t.allGood : undefined}>
         {() => (
           <>
             <DataTable label={t.changes} columns={columns} rows={shown} rowKey={({ row }) => keyOf(row)} />
