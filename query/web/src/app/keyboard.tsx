@@ -3,7 +3,7 @@ import { signal } from "@preact/signals";
 import { refresh } from "../api/use";
 import { Dialog } from "../components/dialog";
 import { choosePeriod, shift } from "../components/period_bar";
-import { go } from "../state/address";
+import { go, viewAddress } from "../state/address";
 import { PRESET_KEYS, PRESETS } from "../state/period";
 import { texts } from "../texts";
 import { keyOf, shownViews, viewOfKey } from "./navigation";
@@ -48,7 +48,7 @@ export function listenToKeys(): () => void {
     const shortcut = SHORTCUTS.find(({ keys }) => keys === event.key);
     if (!view && !shortcut) return;
     event.preventDefault();
-    if (view) go({ view: view.id, item: "", own: {} });
+    if (view) go(viewAddress(view.id));
     else shortcut!.run();
   };
   document.addEventListener("keydown", listen);

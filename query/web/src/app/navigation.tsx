@@ -1,7 +1,7 @@
 // The list of views.
 import { isAll, isShared, me } from "../api/session";
 import { Icon } from "../components/icon";
-import { address, addressWith, follow } from "../state/address";
+import { address, follow, viewAddress } from "../state/address";
 import { type View, VIEWS } from "../state/views";
 import { texts } from "../texts";
 
@@ -54,7 +54,7 @@ function Entry({ view: { id, label, icon }, current, close }: { view: View; curr
     close?.();
   };
   return (
-    <a href={addressWith({ view: id, item: "", own: {} })} onClick={open} aria-current={current ? "page" : undefined}
+    <a href={viewAddress(id)} onClick={open} aria-current={current ? "page" : undefined}
       aria-keyshortcuts={key} data-key={key} title={texts.keyboard.opens(label, key)}><Icon name={icon} size={17} />{label}</a>
   );
 }

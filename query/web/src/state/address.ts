@@ -129,9 +129,20 @@ export function addressWith(changes: Partial<Address>): string {
   return formatAddress({ ...now, ...(leaves ? { own: {}, item: "" } : {}), ...changes });
 }
 
+/** What Explore asked before it was left; the way back leads to it. */
+let asked: Pick<Address, "base" | "item" | "own"> | null = null;
+
+/** The address of a view as the navigation opens it. */
+export function viewAddress(view: string): string {
+  const { base, view: open } = address.value;
+  const again = view === "explore" && open !== view && asked?.base === base ? asked : null;
+  return addressWith({ view, item: again?.item ?? "", own: again?.own ?? {} });
+}
+
 export function go(changes: Partial<Address> | string, { replace = false } = {}): void {
   const target = typeof changes === "string" ? changes : addressWith(changes);
   if (target === here.value) return;
+  if (address.value.view === "explore") asked = address.value;
   history[replace ? "replaceState" : "pushState"](null, "", target);
   here.value = target;
 }
