@@ -221,6 +221,7 @@ export const texts = {
     several: "One visitor can be in several rows, so that they add up to more than all visitors.",
     more: "More", all: "All", search: "Search", back: "Back to the overview",
     filterBy: (what: string) => `Filter by ${isolate(what)}`,
+    visitorsOf: (what: string) => `Visitors of ${isolate(what)} one by one`,
     unfilter: (what: string) => `Remove the filter ${isolate(what)}`,
     page: (page: number, pages: number) => `Page ${page} of ${pages}`,
     previousPage: "Previous page", nextPage: "Next page",

@@ -14,6 +14,7 @@ import { countFormat } from "../components/series_chart";
 import { Async, unlessFiltered } from "../components/states";
 import { TimeSeries } from "../components/time_series";
 import { Properties } from "../components/timeline";
+import { VisitorsLink } from "../components/visitors_button";
 import { address, addressWith, follow, goOwn } from "../state/address";
 import type { FileColumn } from "../state/csv";
 import { equals } from "../state/filters";
@@ -42,10 +43,14 @@ const COLUMNS: Column<OneEvent>[] = [
     render: (row) => <a href={addressWith({ item: row.name, own: {} })} onClick={follow}>{row.name}</a>,
   },
   { key: "total_events", label: m.events, number: true, sortable: true, render: (row) => formatNumber(row.total_events) },
-  { key: "unique_users", extra: true, label: m.visitors, number: true, sortable: true, render: (row) => formatNumber(row.unique_users) },
+  { key: "unique_users", extra: true, label: m.visitors, number: true, sortable: true, render: (row) => <EventVisitors {...row} /> },
   { key: "unique_sessions", extra: true, label: m.visits, number: true, sortable: true, render: (row) => formatNumber(row.unique_sessions) },
   { key: "last_occurrence", extra: true, label: t.last, sortable: true, className: "nowrap", render: (row) => formatInstant(row.last_occurrence, timezone.value) },
 ];
+
+const EventVisitors = ({ name, unique_users: visitors }: Pick<OneEvent, "name" | "unique_users">) => (
+  <VisitorsLink filter={equals("name", name)} name={name}>{formatNumber(visitors)}</VisitorsLink>
+);
 
 /** The share of all events that are found. */
 const shareOf = (events: unknown, all: number): number => (all ? (100 * Number(events)) / all : 0);
@@ -157,7 +162,7 @@ function EventTotals({ filters }: OfEvent) {
         <Async loaded={loaded} lines={2} isEmpty={({ rows }) => !rows.length}>
           {({ rows: [row], comparison }) => {
             const withChange = (field: "total_events" | "unique_users" | "unique_sessions") => (
-              <>{formatNumber(row![field])}{comparison && <RowChange field={field} compared={comparison.rows[0]} before={before} />}</>
+              <>{field === "unique_users" ? <EventVisitors {...row!} /> : formatNumber(row![field])}{comparison && <RowChange field={field} compared={comparison.rows[0]} before={before} />}</>
             );
             return (
               <Facts facts={[

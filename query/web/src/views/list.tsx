@@ -14,6 +14,7 @@ import type { AnswerField } from "../components/request_dialog";
 import { revenueTerms, useRevenue } from "../components/revenue";
 import { Search } from "../components/search";
 import { Async, Empty } from "../components/states";
+import { VisitorsLink } from "../components/visitors_button";
 import { address, addressWith, follow, go, goOwn } from "../state/address";
 import { type Breakdown, findBreakdown } from "../state/breakdowns";
 import type { FileColumn } from "../state/csv";
@@ -91,7 +92,9 @@ function columnsOf(breakdown: Breakdown, visitors: number | undefined): Column<R
   };
   const numbers = breakdown.columns.map(([key, label, kind]): Column<Row> => ({
     key, label, number: true, sortable: true, extra: key !== breakdown.value,
-    render: (row) => shown(kind === "share" ? visitors && (100 * Number(row.visitors)) / visitors : row[key], kind),
+    render: (row) => (key === "visitors" && !kind ? (
+      <VisitorsLink filter={breakdown.filter(row)} name={display(row[breakdown.name] as string)}>{shown(row[key])}</VisitorsLink>
+    ) : shown(kind === "share" ? visitors && (100 * Number(row.visitors)) / visitors : row[key], kind)),
   }));
   return [name, ...numbers];
 }
