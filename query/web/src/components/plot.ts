@@ -48,7 +48,8 @@ const AREA = 0.12;
 const [LEAST_DRAG, POINT, RUNNING_POINT] = [8, 7, 8];
 /** The part of a bucket that a bar takes, and the most in pixels: alone, and beside another one. */
 const [ALONE, BESIDE]: [number, number][] = [[0.62, 56], [0.36, 32]];
-const STEM = [3, 3];
+/** Of the line to the running bucket, and of bounds. */
+const DASH = [3, 3];
 /** Room of a line of the grid, of the label of a bucket, and of a digit, in pixels. */
 const [ROW_ROOM, LABEL_ROOM, NARROW_ROOM, NARROW, DIGIT] = [52, 110, 56, 480, 7];
 /** Beyond it hours are marked by their days. */
@@ -66,7 +67,8 @@ export function drawPlot(frame: HTMLElement, plot: Plot, events: PlotEvents): uP
     const stroke = tokenColor(line.color);
     const bars = shape === "bar" ? barsOf(line.kind === "before" ? -1 : compared ? 1 : 0) : null;
     if (line.kind === "imported") return [[{ ...bars, stroke, width: 1, fill: () => hatched(stroke), points: { show: !bars } }, line.values]];
-    const [over, now] = [parted(line.values, (i) => running < 0 || i < running), parted(line.values, (i) => i === running)];
+    const over = parted(line.values, (i) => running < 0 || i < running);
+    const now = parted(line.values, (i) => i === running || (!bars && i === running - 1));
     if (bars) return [[{ ...bars, fill: stroke }, over], [{ ...bars, stroke, width: 1, fill: () => hatched(stroke) }, now]];
     const isMain = line.kind === "main";
     const lonely = over.filter((value) => value !== null).length === 1 || (isMain && lines.some(({ kind }) => kind === "imported"));
@@ -74,7 +76,9 @@ export function drawPlot(frame: HTMLElement, plot: Plot, events: PlotEvents): uP
     const area = isMain && !several ? faded(stroke) : undefined;
     return [
       [{ stroke, width, fill: area, spanGaps: true, points: { show: lonely, size: POINT } }, over],
-      [{ stroke, paths: () => null, points: { show: true, size, width, fill: tokenColor("--surface") } }, now],
+      ...(running < 0 ? [] : [
+        [{ stroke, width: 1.25, dash: DASH, points: { show: true, filter: () => [running], size, width, fill: tokenColor("--surface") } }, now] satisfies [uPlot.Series, Values],
+      ]),
     ];
   });
   const edge = shape === "bar" || labels.length === 1 ? 0.5 : 0;
@@ -91,7 +95,6 @@ export function drawPlot(frame: HTMLElement, plot: Plot, events: PlotEvents): uP
       ...hear(events),
       draw: [(chart) => {
         drawBounds(chart, plot.bounds ?? []);
-        if (shape === "line" && running >= 0) drawStem(chart, running, mostAt(lines, running), tokenColor("--strong-line"));
         drawFlags(chart, plot.flags, tokenColor("--mark"));
       }],
     },
@@ -112,9 +115,6 @@ function barsOf(align: -1 | 0 | 1): Partial<uPlot.Series> {
 
 const parted = (values: Values, has: (at: number) => boolean): Values => values.map((value, i) => (has(i) ? value : null));
 
-const mostAt = (lines: PlotLine[], at: number): number =>
-  Math.max(0, ...lines.filter(({ kind }) => kind === "main").map(({ values }) => values[at] ?? 0));
-
 /** Oblique lines, which tell values that are not over, or imported, from others without color. */
 function hatched(color: string): CanvasPattern | string {
   const tile = document.createElement("canvas");
@@ -125,13 +125,6 @@ function hatched(color: string): CanvasPattern | string {
   lines.lineTo(8, 0);
   lines.stroke();
   return lines.createPattern(tile, "repeat") ?? color;
-}
-
-/** From the axis to the points of the running bucket: what there is so far. */
-function drawStem(chart: uPlot, at: number, value: number, color: string): void {
-  const [x, y] = [Math.round(chart.valToPos(at, "x", true)), chart.valToPos(value, "y", true) + RUNNING_POINT];
-  const foot = chart.bbox.top + chart.bbox.height;
-  if (y < foot) drawLines(chart, color, [[x, foot, x, y]], STEM);
 }
 
 const [FLAG_HEIGHT, FLAG_WIDTH] = [18, 9];
@@ -161,7 +154,7 @@ function drawBounds(chart: uPlot, bounds: [value: number, text: string][]): void
   for (const [value, text] of bounds) {
     const y = Math.round(chart.valToPos(value, "y", true));
     if (y < top) continue;
-    drawLines(chart, tokenColor("--strong-line"), [[left, y, left + width, y]], STEM);
+    drawLines(chart, tokenColor("--strong-line"), [[left, y, left + width, y]], DASH);
     ctx.save();
     ctx.font = `${12 * devicePixelRatio}px ${getComputedStyle(chart.root).fontFamily}`;
     ctx.fillStyle = tokenColor("--quiet");

@@ -148,7 +148,7 @@ export function SeriesChart({ series }: { series: Series }) {
           <div ref={frame} class="plot" role="application" tabIndex={0} aria-label={summaryOf(series)} aria-roledescription={t.role} aria-description={t.keys}
             onKeyDown={move} onBlur={() => plot.current?.setCursor({ left: -10, top: -10 })} onPointerMove={() => setByKey(false)}>
             {pointed && <Hover series={series} {...pointed} />}
-            <p class="unseen" aria-live="polite">{byKey && pointed && spoken(series, pointed.at)}</p>
+            <p class="hidden" aria-live="polite">{byKey && pointed && spoken(series, pointed.at)}</p>
           </div>
         )}
       <footer>

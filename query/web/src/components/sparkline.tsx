@@ -4,7 +4,7 @@ import { useId } from "preact/hooks";
 const [WIDTH, HEIGHT, EDGE] = [96, 28, 3];
 
 /**
- * Buckets without a value are gaps. With `isRunning` the last bucket can still grow: it is a hollow point, to which no line leads.
+ * Buckets without a value are gaps. With `isRunning` the last bucket can still grow: it is a hollow point at the end of a dashed line.
  */
 export function Sparkline({ values, label, isRunning = false, width = WIDTH, height = HEIGHT }: {
   values: (number | null)[];
@@ -20,7 +20,7 @@ export function Sparkline({ values, label, isRunning = false, width = WIDTH, hei
   const y = (value: number) => round(height - EDGE - (value * (height - 2 * EDGE)) / most);
   const over = isRunning ? values.slice(0, -1) : values;
   const lines = stretches(over);
-  const running = isRunning ? values.at(-1) : null;
+  const [last, running] = isRunning ? values.slice(-2) : [];
   return (
     <svg class="sparkline" role="img" aria-label={label} width={width} height={height} viewBox={`0 0 ${width} ${height}`}>
       <linearGradient id={fill} x1="0" y1="0" x2="0" y2="1"><stop offset="0" /><stop offset="1" /></linearGradient>
@@ -31,6 +31,7 @@ export function Sparkline({ values, label, isRunning = false, width = WIDTH, hei
           ? <g key={start}><path d={`${line}L${end} ${height}L${start} ${height}Z`} fill={`url(#${fill})`} /><path d={line} class="line" /></g>
           : <circle key={start} cx={start} cy={y(first![1])} r="1.5" class="point" />;
       })}
+      {typeof running === "number" && typeof last === "number" && <path d={`M${x(values.length - 2)} ${y(last)}L${x(values.length - 1)} ${y(running)}`} class="line to-running" />}
       {typeof running === "number" && <circle cx={x(values.length - 1)} cy={y(running)} r="2.25" class="running" />}
     </svg>
   );
