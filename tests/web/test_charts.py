@@ -18,8 +18,8 @@ POINT = """(at) => {
 HOVER = "document.querySelector('.plot .hover')?.innerText"
 SPOKEN = "document.querySelector('.plot [aria-live]').innerText"
 TODAY = datetime.now(UTC).date()
-STEM = "3,3"
-"""The dashes below the point of the running bucket."""
+TO_RUNNING = "3,3"
+"""The dashes of the line to the running bucket."""
 DASHES = """const { setLineDash } = CanvasRenderingContext2D.prototype;
 window.dashes = [];
 CanvasRenderingContext2D.prototype.setLineDash = function (dash) {
@@ -87,20 +87,18 @@ def test_arrow_keys_read_a_chart_and_enter_opens_a_day(page: Dashboard) -> None:
     page.until(f"location.search.includes('period={RANGE}')")
 
 
-def test_the_running_day_stands_apart_and_says_so(page: Dashboard) -> None:
+def test_the_line_to_the_running_day_is_dashed_and_it_says_so(page: Dashboard) -> None:
     page.tab.before_each(DASHES)
     opened(page, period="last_7d", compare="none")
     point_at(page, 1.0)
     assert page.until(f"{HOVER}?.includes('so far') && {HOVER}").startswith(day_text(TODAY))
-    running = set(page.tab.js("window.dashes"))
+    assert TO_RUNNING in page.tab.js("window.dashes")
     point_at(page, 0.5)
     page.until(f"!{HOVER}?.includes('so far')")
 
     opened(page, compare="none")
     page.until("document.querySelector('.plot canvas') && window.dashes.length")
-    assert STEM not in set(page.tab.js("window.dashes"))
-    # A visitor of three days ago only: nothing of today, and so no stem to a point above.
-    assert STEM not in running
+    assert TO_RUNNING not in page.tab.js("window.dashes")
 
 
 def test_lines_and_bars_are_chosen_in_the_address(page: Dashboard) -> None:
@@ -122,7 +120,7 @@ def test_a_note_is_added_changed_and_deleted_at_the_chart(dashboard: Dashboard) 
         "(each => each && !each.hidden && (each.click(), true))"
         "(document.querySelector('.add-note'))"
     )
-    dashboard.until(f"document.querySelector('dialog input[name=start]')?.value === '{DAY}'")
+    dashboard.until(f"document.querySelector('dialog input[name=start]')?.value === '{DAY:%m/%d/%Y}'")
     dashboard.type_into("dialog input[name=text]", "Prices went up")
     dashboard.press("Save", "dialog")
     note = "document.querySelector('.series .note-mark')?.innerText"
@@ -145,5 +143,5 @@ def test_a_note_can_be_added_with_the_keyboard_alone(dashboard: Dashboard) -> No
     opened(dashboard)
     dashboard.press("Add a note", ".series footer")
     last = DAY + timedelta(days=1)
-    dashboard.until(f"document.querySelector('dialog input[name=start]')?.value === '{last}'")
+    dashboard.until(f"document.querySelector('dialog input[name=start]')?.value === '{last:%m/%d/%Y}'")
     dashboard.press("Cancel", "dialog")

@@ -5,6 +5,7 @@ import { subjectQuery } from "../api/session";
 import { refresh } from "../api/use";
 import { type Annotation, DATE } from "../state/notes";
 import { texts } from "../texts";
+import { DateField } from "./date_field";
 import { Dialog } from "./dialog";
 import { FormFooter } from "./form_footer";
 import { formMessage } from "./form_message";
@@ -15,7 +16,6 @@ const t = texts.chart.note;
 export default function NoteDialog({ note: { id, start, end, text }, close }: { note: Annotation; close: () => void }) {
   const [values, setValues] = useState({ start, end: end ?? "", text });
   const [error, setError] = useState("");
-  const set = (name: keyof typeof values) => ({ currentTarget: { value } }: { currentTarget: { value: string } }) => setValues((all) => ({ ...all, [name]: value }));
   const attempt = async (work: Promise<unknown>) => {
     try {
       await work;
@@ -34,9 +34,9 @@ export default function NoteDialog({ note: { id, start, end, text }, close }: { 
   return (
     <Dialog title={id ? t.change : t.add} close={close}>
       <form class="form" onSubmit={save}>
-        <label>{t.labels.text}<input name="text" required maxLength={1000} value={values.text} placeholder={t.placeholder} onInput={set("text")} /></label>
-        {isDay && <label>{t.labels.start}<input name="start" type="date" required value={values.start} onInput={set("start")} /></label>}
-        {isDay && <label>{t.labels.end}<input name="end" type="date" min={values.start} value={values.end} onInput={set("end")} /></label>}
+        <label>{t.labels.text}<input name="text" required maxLength={1000} value={values.text} placeholder={t.placeholder} onInput={(e) => setValues({ ...values, text: e.currentTarget.value })} /></label>
+        {isDay && <label>{t.labels.start}<DateField name="start" required value={values.start} change={(start) => setValues((all) => ({ ...all, start }))} /></label>}
+        {isDay && <label>{t.labels.end}<DateField name="end" min={values.start} value={values.end} change={(end) => setValues((all) => ({ ...all, end }))} /></label>}
         <p class="quiet">{t.hint}</p>
         {error && <p class="error" role="alert">{error}</p>}
         <FormFooter submit={t.save} close={close} danger={id ? { label: t.delete, run: () => void attempt(fetchJson(`${PATH}/${id}`, { method: "DELETE" })) } : undefined} />
