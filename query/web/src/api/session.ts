@@ -2,6 +2,7 @@
 import { batch, computed, signal } from "@preact/signals";
 import { address, go } from "../state/address";
 import type { Filter } from "../state/filters";
+import { withStorage } from "../state/storage";
 import { texts } from "../texts";
 import type { Me, Schemas, Website } from "../types";
 import { fetchJson, RequestError, shareAccess, submitForm } from "./request";
@@ -186,12 +187,4 @@ function keptAccess(link: string): string | null {
   if (Date.parse(expires) > Date.now()) return access;
   dropAccess(link);
   return null;
-}
-
-function withStorage<Value>(work: (storage: Storage) => Value): Value | null {
-  try {
-    return work(localStorage);
-  } catch {
-    return null;
-  }
 }

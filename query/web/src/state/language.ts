@@ -1,4 +1,5 @@
 // The language of the page: as the browser prefers, or as chosen in this browser. It is read once, before any text is.
+import { storedChoice, withStorage } from "./storage";
 
 /** Languages that the page has, by their own names. */
 export const LANGUAGES = { en: "English", de: "Deutsch" };
@@ -6,15 +7,6 @@ export type Language = keyof typeof LANGUAGES;
 export type LanguageChoice = Language | "auto";
 export const LANGUAGE_CHOICES = ["auto", ...Object.keys(LANGUAGES)] as LanguageChoice[];
 const KEY = "tidemark.language";
-
-const stored = (): LanguageChoice => {
-  try {
-    const value = localStorage.getItem(KEY) as LanguageChoice;
-    return LANGUAGE_CHOICES.includes(value) ? value : "auto";
-  } catch {
-    return "auto"; // storage is forbidden, as in a frame of another site
-  }
-};
 
 const languageOf = (tag: string): string => tag.split(/[-_@]/)[0]!.toLowerCase();
 
@@ -27,7 +19,7 @@ const canonical = (tag: string): string | undefined => {
   }
 };
 
-export const languageChoice = stored();
+export const languageChoice = storedChoice(KEY, LANGUAGE_CHOICES);
 export const language: Language = languageChoice !== "auto" ? languageChoice
   : (navigator.languages.map(languageOf).find((each) => Object.hasOwn(LANGUAGES, each)) as Language | undefined) ?? "en";
 /** Formats of the browser's region where it has one for the language of the page: en-GB, de-AT. */
@@ -35,11 +27,6 @@ export const locale = navigator.languages.filter((tag) => languageOf(tag) === la
 
 /** Keeps the choice; the page is loaded anew, as texts are read once. */
 export function chooseLanguage(choice: LanguageChoice): void {
-  try {
-    if (choice === "auto") localStorage.removeItem(KEY);
-    else localStorage.setItem(KEY, choice);
-  } catch {
-    // not kept
-  }
+  withStorage((storage) => storage.setItem(KEY, choice));
   location.reload();
 }

@@ -1,20 +1,12 @@
 // Light or dark: as the system, or as chosen in this browser.
 import { signal } from "@preact/signals";
+import { storedChoice, withStorage } from "./storage";
 
 export const THEMES = ["auto", "light", "dark"] as const;
 export type Theme = (typeof THEMES)[number];
 const KEY = "tidemark.theme";
 
-const stored = (): Theme => {
-  try {
-    const value = localStorage.getItem(KEY) as Theme;
-    return THEMES.includes(value) ? value : "auto";
-  } catch {
-    return "auto"; // storage is forbidden, as in a frame of another site
-  }
-};
-
-export const theme = signal<Theme>(stored());
+export const theme = signal<Theme>(storedChoice(KEY, THEMES));
 
 export function applyTheme(): void {
   document.documentElement.dataset.theme = theme.value;
@@ -23,11 +15,7 @@ export function applyTheme(): void {
 export function setTheme(value: Theme): void {
   theme.value = value;
   applyTheme();
-  try {
-    localStorage.setItem(KEY, value);
-  } catch {
-    // not kept
-  }
+  withStorage((storage) => storage.setItem(KEY, value));
 }
 
 /** The value of a color of tokens.css in the present theme, for what is drawn on a canvas. */
