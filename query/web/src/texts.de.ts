@@ -289,7 +289,7 @@ export const texts: Texts & MoreTexts = {
     withoutVisit: "Ohne Besuch",
   },
   alias: {
-    id: (id: string) => `Besucher ${isolate(id)}`, copy: "Kennung des Besuchers kopieren",
+    id: (id: string) => `Besucher ${isolate(id)}`,
     name: (first: string, second: string) => `${first}-${second}`,
     first: ("Ahorn Bernstein Birken Blau Bronze Eis Erlen Feder Fels Feuer Flieder Frost Frühlings Gold Gras Grün Hafen Hasel Heide Herbst Honig Indigo Jade " +
       "Kiefern Kiesel Klee Kobalt Korallen Kristall Kupfer Laub Lavendel Linden Marmor Meer Minz Mond Moor Moos Morgen Nacht Nebel Nord Oliven Opal Perlen " +

@@ -51,7 +51,7 @@ const english = {
     withoutVisit: "Without a visit",
   },
   alias: {
-    id: (id: string) => `Visitor ${isolate(id)}`, copy: "Copy the visitor's id",
+    id: (id: string) => `Visitor ${isolate(id)}`,
     name: (first: string, second: string) => `${first} ${second}`,
     first: ("Amber Apple Ash Azure Birch Blue Bold Brave Bright Brisk Bronze Calm Cedar Clear Clever Cobalt Copper Coral Crimson Crystal Daring Dusty Early " +
       "Ember Fair Fern Frosty Gentle Ginger Golden Green Happy Hazel Honest Indigo Ivory Jade Jolly Keen Kind Lemon Lilac Lively Lucky Lunar Maple Mellow Merry " +

@@ -6,20 +6,37 @@ import { Icon } from "./icon";
 const SHOWN_MS = 1500;
 const t = texts.request;
 
+/** Whether the text was just copied, and what copies it: by the old command where the page has no safe address. */
+export function useCopy(text: string): [copied: boolean, copy: () => void] {
+  const [copied, setCopied] = useState(false);
+  const copy = async () => {
+    await write(text);
+    setCopied(true);
+    setTimeout(() => setCopied(false), SHOWN_MS);
+  };
+  return [copied, () => void copy()];
+}
+
+async function write(text: string): Promise<void> {
+  if (navigator.clipboard as Clipboard | undefined) return navigator.clipboard.writeText(text);
+  const area = document.createElement("textarea");
+  area.value = text;
+  (document.querySelector("dialog[open]") ?? document.body).append(area); // outside of a dialog nothing can be selected
+  area.select();
+  document.execCommand("copy");
+  area.remove();
+}
+
 export function CopyButton({ text, name }: {
   text: string;
   /** What it copies, for a screen reader. */
   name: string;
 }) {
-  const [copied, setCopied] = useState(false);
-  const copy = async () => {
-    await navigator.clipboard.writeText(text);
-    setCopied(true);
-    setTimeout(() => setCopied(false), SHOWN_MS);
-  };
+  const [copied, copy] = useCopy(text);
   return (
-    <button type="button" class="icon copy" aria-label={`${copied ? t.copied : t.copy}: ${name}`} title={copied ? t.copied : t.copy} onClick={() => void copy()}>
+    <button type="button" class="icon copy" aria-label={`${copied ? t.copied : t.copy}: ${name}`} title={copied ? t.copied : t.copy} onClick={copy}>
       <Icon name={copied ? "check" : "copy"} size={14} />
+      <span class="hidden" role="status">{copied && t.copied}</span>
     </button>
   );
 }

@@ -1,7 +1,7 @@
 // The request behind a number, as curl and Python, and where the number is in the answer.
-import { useState } from "preact/hooks";
 import { pathWith } from "../api/request";
 import { texts } from "../texts";
+import { useCopy } from "./copy";
 import { Dialog } from "./dialog";
 import Definition, { type Defined } from "./definition";
 
@@ -85,12 +85,7 @@ function AnswerFields({ fields, rows, changes, remark }: AnswerPlace) {
 }
 
 export function Snippet({ label, text }: { label: string; text: string }) {
-  const [copied, setCopied] = useState(false);
-  const copy = async () => {
-    await navigator.clipboard.writeText(text);
-    setCopied(true);
-    setTimeout(() => setCopied(false), 1500);
-  };
+  const [copied, copy] = useCopy(text);
   return (
     <section class="snippet">
       <header>

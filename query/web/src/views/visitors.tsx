@@ -1,11 +1,10 @@
 // Visitors one by one, and what one of them did.
-import { useState } from "preact/hooks";
 import type { Ask } from "../api/ask";
 import { timezone } from "../api/session";
 import { useAnswer } from "../api/use";
 import { Card } from "../components/card";
+import { Copyable } from "../components/copy";
 import { DataTable, Pages } from "../components/data_table";
-import { Icon } from "../components/icon";
 import { Facts } from "../components/facts";
 import { Search } from "../components/search";
 import { Country, Device, Source } from "../components/seen_with";
@@ -55,7 +54,7 @@ function VisitorDetail({ id }: { id: string }) {
   return (
     <>
       <Card title={(row && visitorName(row.traits, row.profile_id)) ?? aliasOf(id)} ask={detail} className="wide" actions={back}>
-        <Async loaded={loaded} lines={2} isEmpty={({ rows }) => !rows.length} empty={<>{t.unknown} <CopiedId id={id} /></>}>
+        <Async loaded={loaded} lines={2} isEmpty={({ rows }) => !rows.length} empty={<>{t.unknown} <Copyable text={id} name={moreTexts.alias.id(id)} /></>}>
           {({ rows }) => <VisitorFacts row={rows[0]!} />}
         </Async>
       </Card>
@@ -77,7 +76,7 @@ function VisitorFacts({ row }: { row: Row<"profile_detail"> }) {
         [t.country, row.country && <Country code={row.country} region={row.region} />],
         [t.device, <Device device={row.device} browser={row.browser} system={row.os} />],
         [t.profile, row.profile_id],
-        [t.visitor, <CopiedId id={row.visitor_id} />],
+        [t.visitor, <Copyable text={row.visitor_id} name={moreTexts.alias.id(row.visitor_id)} />],
       ]} />
       {row.traits && (
         <>
@@ -86,18 +85,6 @@ function VisitorFacts({ row }: { row: Row<"profile_detail"> }) {
         </>
       )}
     </>
-  );
-}
-
-function CopiedId({ id }: { id: string }) {
-  const [copied, setCopied] = useState(false);
-  const copy = () => void navigator.clipboard.writeText(id).then(() => setCopied(true));
-  return (
-    <span class="copied-id">
-      <code>{id}</code>
-      <button type="button" class="icon" title={moreTexts.alias.copy} aria-label={moreTexts.alias.copy} onClick={copy}><Icon name={copied ? "check" : "copy"} size={14} /></button>
-      <span class="hidden" role="status">{copied && texts.request.copied}</span>
-    </span>
   );
 }
 
