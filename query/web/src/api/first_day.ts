@@ -1,7 +1,7 @@
 // The first day with data of the open website, from which on all time is shown.
 import { useLayoutEffect } from "preact/hooks";
 import { address } from "../state/address";
-import { addDays, bucketDays, daysOf, firstDay } from "../state/period";
+import { bucketDays, firstDay, longestDays } from "../state/period";
 import { answer } from "./ask";
 import { isShared, subjectQuery, timezone } from "./session";
 import { useLoaded } from "./use";
@@ -19,8 +19,7 @@ export function useKnownDays(): boolean {
 
 /** The first month with data of the longest time range, then its first day: two answers of few rows. */
 async function firstDayWithData(signal: AbortSignal): Promise<string> {
-  firstDay.value = null;
-  const { start, end } = daysOf("all", timezone.value);
+  const { start, end } = longestDays(timezone.value);
   const options = { start_date: start, end_date: end, granularity: "monthly" };
   const [months, imported] = await Promise.all([
     answer({ name: "events_by_date", fixed: true, options }, signal),
@@ -37,5 +36,5 @@ async function firstOfMonth(month: string, { start, end }: { start: string; end:
     name: "events_by_date", fixed: true,
     options: { start_date: days.start < start ? start : days.start, end_date: days.end > end ? end : days.end, granularity: "daily" },
   }, signal);
-  return rows.find(({ visitors }) => visitors > 0)?.date ?? addDays(month, 0);
+  return rows.find(({ visitors }) => visitors > 0)?.date ?? month;
 }

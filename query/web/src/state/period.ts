@@ -132,9 +132,12 @@ export function daysOf(period: Period, timezone: string): Days {
     case "last_quarter": return before(quarter, 3);
     case "this_year": return { start: year, end: now };
     case "last_year": return before(year, 12);
-    case "all": return { start: firstDay.value ?? addDays(now, 1 - LONGEST), end: now };
+    case "all": return { start: firstDay.value ?? longestDays(timezone).start, end: now };
   }
 }
+
+/** The longest time range that the API takes. */
+export const longestDays = (timezone: string): Days => ({ start: addDays(today(timezone), 1 - LONGEST), end: today(timezone) });
 
 /** The first day of the month, quarter or year of a day. */
 function firstOfMonths(day: string, months: number): string {
