@@ -41,8 +41,8 @@ type Outcome = Schemas["QueryOutcome"];
 type Line = Outcome | { parameter?: undefined; meta?: Schemas["StandardMeta"]; error?: string; code?: string };
 
 interface Waiting {
-  id: string;
-  parameter: Record<string, unknown>;
+  /** The parameter of the request, as JSON: several that are the same are asked once. */
+  parameter: string;
   resolve: (outcome: Outcome) => void;
   reject: (error: unknown) => void;
   aborted: AbortSignal;
@@ -50,7 +50,6 @@ interface Waiting {
 
 /** Waiting queries by what their request has in common. */
 const waiting = new Map<string, Waiting[]>();
-let lastId = 0;
 
 /** The body of the request that asks one query alone; for `RequestDialog`. */
 export function bodyOf(ask: Ask<QueryType>): Record<string, unknown> {
@@ -68,26 +67,25 @@ export const requestOf = (ask: Ask<QueryType>): StandardRequest =>
   ({ query: ask.link ? { link_id: ask.link } : subjectQuery.value, body: commonMembers(ask), parameter: parameterOf(ask) });
 
 export function answer<Name extends QueryType>(ask: Ask<Name>, aborted: AbortSignal): Promise<Answer<Name>> {
-  const query = ask.link ? { link_id: ask.link } : subjectQuery.value;
-  const common = JSON.stringify([query, commonMembers(ask)]);
+  const { query, body, parameter } = requestOf(ask);
+  const common = JSON.stringify([query, body]);
   const outcome = new Promise<Outcome>((resolve, reject) => {
-    const id = `${ask.name} ${++lastId}`;
-    const parameter = { ...parameterOf(ask), id };
     if (!waiting.size) queueMicrotask(flush);
-    waiting.set(common, [...(waiting.get(common) ?? []), { id, parameter, resolve, reject, aborted }]);
+    waiting.set(common, [...(waiting.get(common) ?? []), { parameter: JSON.stringify(parameter), resolve, reject, aborted }]);
   });
   return outcome.then((each) => readAnswer<Name>(each));
 }
 
 function commonMembers(ask: Ask<QueryType>): Record<string, unknown> {
   if (ask.fixed) return { preset: ask.fixed === true ? "today" : ask.fixed, timezone: timezone.value };
-  const { period, filters, bots } = address.value;
-  return {
-    ...periodMembers(period, timezone.value),
-    timezone: timezone.value,
-    ...(ask.link ? {} : filters.length ? { filters } : {}),
-    ...(bots && !isShared() ? { include_bots: true } : {}),
-  };
+  const { filters } = address.value;
+  return { ...pageMembers(), ...(ask.link ? {} : filters.length ? { filters } : {}) };
+}
+
+/** What every request says of the page beside its filters: the time range, and whether bots count. */
+export function pageMembers(): Record<string, unknown> {
+  const { period, bots } = address.value;
+  return { ...periodMembers(period, timezone.value), timezone: timezone.value, ...(bots && !isShared() ? { include_bots: true } : {}) };
 }
 
 function parameterOf(ask: Ask<QueryType>): Record<string, unknown> {
@@ -119,15 +117,16 @@ function flush(): void {
 
 async function run([query, body]: [Record<string, string>, object], queries: Waiting[]): Promise<void> {
   const abort = new AbortController();
-  const left = new Map(queries.map((each) => [each.id, each]));
+  const left = new Set(queries);
+  const asked = [...new Set(queries.map(({ parameter }) => parameter))];
   const drop = (each: Waiting) => {
-    left.delete(each.id);
+    left.delete(each);
     if (!left.size) abort.abort();
   };
   for (const each of queries) each.aborted.addEventListener("abort", () => drop(each));
   try {
     const response = await send("/v1/query", {
-      body: { ...body, parameters: queries.map((each) => each.parameter) },
+      body: { ...body, parameters: asked.map((each, i) => ({ ...JSON.parse(each), id: String(i) })) },
       query: { ...query, stream: "true" },
       signal: abort.signal,
     });
@@ -137,14 +136,15 @@ async function run([query, body]: [Record<string, string>, object], queries: Wai
         else throw new RequestError(503, line.code ?? "", line.error ?? "");
         return;
       }
-      const one = left.get(line.parameter);
-      if (!one) continue;
-      left.delete(one.id);
-      one.resolve(line);
+      const answered = [...left].filter(({ parameter }) => parameter === asked[Number(line.parameter)]);
+      for (const each of answered) {
+        left.delete(each);
+        each.resolve(line);
+      }
     }
     throw new RequestError(0, "UNREACHABLE", "");
   } catch (error) {
-    for (const each of left.values()) each.reject(error);
+    for (const each of left) each.reject(error);
   }
 }
 

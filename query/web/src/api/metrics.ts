@@ -1,10 +1,9 @@
 // Metrics queries under the time range and filters of the page.
-import { address } from "../state/address";
-import { periodMembers } from "../state/period";
+import { address, comparison } from "../state/address";
 import type { Schemas } from "../types";
-import { type ComparedRow, comparedWith } from "./ask";
+import { type ComparedRow, comparedWith, pageMembers } from "./ask";
 import { fetchJson, send } from "./request";
-import { subjectQuery, timezone } from "./session";
+import { subjectQuery } from "./session";
 import { type Loaded, useLoaded } from "./use";
 
 export type Metric = string | Record<string, unknown>;
@@ -38,15 +37,13 @@ const MOST_ROWS = 10_000;
 
 /** The whole request, for `Card`; compared when the page compares. */
 export function metricsRequest({ compared, ...ask }: MetricsAsk) {
-  const { period, filters, bots, compare } = address.value;
+  const { filters } = address.value;
   const all = [...filters, ...(ask.filters ?? [])];
   const body = {
     ...ask,
-    ...periodMembers(period, timezone.value),
-    timezone: timezone.value,
+    ...pageMembers(),
     ...(all.length ? { filters: all } : {}),
-    ...(compared && compare !== "none" ? { compare: comparedWith(compare) } : {}),
-    ...(bots ? { include_bots: true } : {}),
+    ...(compared && comparison.value !== "none" ? { compare: comparedWith(comparison.value) } : {}),
   };
   return { path: PATH, query: subjectQuery.value, body };
 }

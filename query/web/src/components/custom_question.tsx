@@ -1,8 +1,9 @@
 // A custom query of the rows of one table, built by picking; its result as a table, line or bars, and as a file.
 import type { ComponentChildren } from "preact";
+import { pageMembers } from "../api/ask";
 import { useState } from "preact/hooks";
 import { fetchJson, RequestError, send } from "../api/request";
-import { subjectQuery, timezone } from "../api/session";
+import { subjectQuery } from "../api/session";
 import { useLoaded } from "../api/use";
 import { Card } from "./card";
 import { Dialog } from "./dialog";
@@ -16,7 +17,6 @@ import { columnText, valueText } from "../state/columns";
 import { aliasOf, columnOf, type Exploration, formatExploration, queryOf } from "../state/exploration";
 import { formatNumber } from "../state/format";
 import { hasLines } from "../state/lines";
-import { periodMembers } from "../state/period";
 import { texts } from "../texts";
 import { moreTexts } from "../texts.more";
 import type { Schemas } from "../types";
@@ -40,14 +40,14 @@ export function CustomQuestion({ title, exploration, shape: chosen, actions }: {
   shape: string;
   actions: ComponentChildren;
 }) {
-  const { period, filters, bots } = address.value;
+  const { filters } = address.value;
   const catalogue = useLoaded("tables", (signal) => fetchJson<Catalogue>("/v1/query/tables", { signal }));
   const shape = SHAPES.find((each) => each === chosen) ?? usualShape(exploration);
   const query = queryOf(exploration);
   const limit = shape === "line" && hasLines(exploration) ? MOST_ROWS : exploration.limit;
   const body = {
     query: { ...query, filters: [...filters, ...(query.filters ?? [])] },
-    limit, timezone: timezone.value, ...periodMembers(period, timezone.value), ...(bots ? { include_bots: true } : {}),
+    limit, ...pageMembers(),
   };
   const key = exploration.selects.length ? JSON.stringify([subjectQuery.value, body]) : null;
   const loaded = useLoaded(key, (signal) =>

@@ -1,14 +1,13 @@
 // Picks table, values, groups, filters and having of a custom query, in the words of the page.
 import type { ComponentChildren } from "preact";
+import { pageMembers } from "../api/ask";
 import { useEffect, useRef } from "preact/hooks";
 import { fetchJson } from "../api/request";
-import { subjectQuery, timezone } from "../api/session";
+import { subjectQuery } from "../api/session";
 import { useLoaded } from "../api/use";
-import { address } from "../state/address";
 import { aggregateText, columnText, valueText } from "../state/columns";
 import { aliasOf, type Exploration, START } from "../state/exploration";
 import type { Condition } from "../state/filters";
-import { periodMembers } from "../state/period";
 import { texts } from "../texts";
 import { moreTexts } from "../texts.more";
 import type { Schemas } from "../types";
@@ -217,10 +216,9 @@ function Terms<Term>({ title, terms, empty, least = 0, change, children }: {
 
 /** The most frequent values of a column in the time range of the page; a `null` field sends no request. */
 function useColumnValues(table: string, field: string | null): string[] {
-  const { period, bots } = address.value;
   const body = {
     query: { table, selects: [{ field: "*", aggregate: "count", alias: COUNT }], groupBy: [field] },
-    limit: SUGGESTIONS, timezone: timezone.value, ...periodMembers(period, timezone.value), ...(bots ? { include_bots: true } : {}),
+    limit: SUGGESTIONS, ...pageMembers(),
   };
   const { value, loading } = useLoaded(field && JSON.stringify([subjectQuery.value, body]), (signal) =>
     fetchJson<Schemas["CustomResponse"]>("/v1/query/custom", { query: subjectQuery.value, body, signal }));

@@ -3,7 +3,7 @@ import { useMemo } from "preact/hooks";
 import { comparedFrom, type ComparedData } from "../api/compared";
 import { type MetricsAsk, metricsRequest, type MetricsRow, useMetricsAnswer } from "../api/metrics";
 import { useAnswer } from "../api/use";
-import { address, goOwn } from "../state/address";
+import { address, comparison, goOwn } from "../state/address";
 import { formatMoney, formatNumber, formatShort } from "../state/format";
 import { texts } from "../texts";
 import { CardMenu } from "./card";
@@ -113,7 +113,7 @@ export function RevenueSeries({ revenue: { money, currency, isKnown }, metric }:
   const time = `time:${by}`;
   const ask: MetricsAsk = { metrics: revenueTerms(money, [metric], currency ?? undefined), dimensions: [time], compared: true };
   const loaded = useMetricsAnswer(isKnown ? ask : null);
-  const all = useAnswer(address.value.compare === "none" ? null : { name: "events_by_date", options: { granularity: by }, compared: true });
+  const all = useAnswer(comparison.value === "none" ? null : { name: "events_by_date", options: { granularity: by }, compared: true });
   const from = comparedFrom(all.value, by);
   const { value } = loaded;
   const series = useMemo<Series | null>(() => value && {

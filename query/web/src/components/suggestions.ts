@@ -1,10 +1,11 @@
 // Values of fields with the visitors who had them in the time range of the page, as suggestions.
 import { useEffect, useState } from "preact/hooks";
+import { pageMembers } from "../api/ask";
 import { address } from "../state/address";
 import { GROUPS } from "../state/breakdowns";
 import { kindOfField } from "../state/dimensions";
 import { shownValue } from "../state/filter_values";
-import { daysOf, periodMembers } from "../state/period";
+import { daysOf } from "../state/period";
 import { isRecord, parseJson } from "../state/filters";
 import type { Schemas } from "../types";
 import { useGoals } from "./saved_goals";
@@ -73,12 +74,10 @@ interface Values {
 
 /** The most frequent values of a field, or of those that contain a text; the API compares letters with their case. */
 function useValues(field: string | null, part: string): Values {
-  const { period, bots } = address.value;
   const spellings = [...new Set([part, part.toLowerCase(), part.charAt(0).toUpperCase() + part.slice(1)])];
   const filters = part ? [{ or: spellings.map((value) => ({ field, operator: "contains", value })) }] : [];
   const body = {
-    metrics: ["visitors"], dimensions: [field], limit: MOST, timezone: timezone.value, ...periodMembers(period, timezone.value),
-    ...(filters.length ? { filters } : {}), ...(bots ? { include_bots: true } : {}),
+    metrics: ["visitors"], dimensions: [field], limit: MOST, ...pageMembers(), ...(filters.length ? { filters } : {}),
   };
   const { value, loading } = useLoaded(field && JSON.stringify([subjectQuery.value, body]), (signal) =>
     fetchJson<Schemas["MetricsResponse"]>("/v1/query/metrics", { query: subjectQuery.value, body, signal }));

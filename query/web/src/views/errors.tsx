@@ -20,7 +20,7 @@ import { Sparkline } from "../components/sparkline";
 import { Async, unlessFiltered } from "../components/states";
 import { shownGranularity, TimeSeries } from "../components/time_series";
 import { VisitorLink } from "../components/visitor_name";
-import { address, addressWith, follow, goOwn } from "../state/address";
+import { address, addressWith, comparison, follow, goOwn } from "../state/address";
 import type { FileColumn } from "../state/csv";
 import { condition } from "../state/filters";
 import { dayOf } from "../state/period";
@@ -43,7 +43,7 @@ export default function Errors() {
 
 function AllErrors() {
   const before = useComparedData();
-  const compares = address.value.compare !== "none";
+  const compares = comparison.value !== "none";
   const hasBefore = compares && before !== "none";
   return (
     <>
@@ -107,7 +107,7 @@ function Advice({ hasBefore }: { hasBefore: boolean }) {
             <p class={`advice ${worrying ? "worse" : first ? "" : "better"}`}>
               <Icon name={worrying ? "triangle-alert" : first ? "info" : "circle-check"} />
               <span>
-                {!first ? unlessFiltered(t.none) : !hasBefore ? address.value.compare !== "none" && t.advice.noBefore : worrying ? adviceOf(rows, states.value?.rows ?? []) : t.advice.calm}
+                {!first ? unlessFiltered(t.none) : !hasBefore ? comparison.value !== "none" && t.advice.noBefore : worrying ? adviceOf(rows, states.value?.rows ?? []) : t.advice.calm}
                 {first && <> {t.advice.start} <a href={groupAddress(first)} onClick={follow}>{first.name}</a> ({t.affected(first.users, formatNumber(first.users))}).</>}
               </span>
             </p>

@@ -1,6 +1,6 @@
 // Short links: list, create, change, QR code, clicks.
 import { useMemo, useState } from "preact/hooks";
-import type { Ask } from "../api/ask";
+import { type Ask, pageMembers } from "../api/ask";
 import type { CsvFile } from "../api/download";
 import { fetchAll } from "../api/pages";
 import { fetchJson } from "../api/request";
@@ -21,7 +21,7 @@ import { address, addressWith, follow, go } from "../state/address";
 import type { RecordColumn } from "../state/csv";
 import { shownValue } from "../state/filter_values";
 import { formatDay, formatInstant, formatNumber } from "../state/format";
-import { dayEndedAt, daysOf, defaultGranularity, endOfDay, periodMembers, presetOf, today } from "../state/period";
+import { dayEndedAt, daysOf, defaultGranularity, endOfDay, presetOf, today } from "../state/period";
 import { texts } from "../texts";
 import { moreTexts } from "../texts.more";
 import type { QueryType, Schemas } from "../types";
@@ -74,7 +74,7 @@ function AllLinks() {
 /** The query of the clicks of each link in the time range of the page. */
 const clicksBody = (limit: number, filters: object[] = []) => ({
   query: { table: "clicks", selects: [{ field: "*", aggregate: "count", alias: "clicks" }], groupBy: ["link_id"], filters },
-  limit, timezone: timezone.value, ...periodMembers(address.value.period, timezone.value),
+  limit, ...pageMembers(),
 });
 
 async function fetchClicks(body: ReturnType<typeof clicksBody>, signal?: AbortSignal): Promise<Map<string, number>> {

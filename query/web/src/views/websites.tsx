@@ -1,6 +1,6 @@
 // All websites that the key sees: one card each, ordered and searched, and what they have together.
 import type { ComponentChildren } from "preact";
-import type { Ask } from "../api/ask";
+import { type Ask, pageMembers } from "../api/ask";
 import { comparedData, type ComparedData } from "../api/compared";
 import { type MetricsAsk, metricsRequest, type MetricsRow, useMetricsAnswer, useMetrics } from "../api/metrics";
 import { fetchJson } from "../api/request";
@@ -15,7 +15,6 @@ import { Async, Empty, Failed } from "../components/states";
 import { shownGranularity } from "../components/time_series";
 import { address, addressWith, follow, goOwn } from "../state/address";
 import { formatAgo, formatInstant, formatNumber, formatShort } from "../state/format";
-import { periodMembers } from "../state/period";
 import { texts } from "../texts";
 import type { Schemas, Website } from "../types";
 
@@ -103,10 +102,10 @@ function useOnline(): Map<string, number> | null {
 /** The last event of each website in the time range of the page. */
 function useLastEvents(): Map<string, string> | null {
   const query = subjectQuery.value;
-  const { period, filters } = address.value;
+  const { filters } = address.value;
   const body = {
     query: { table: "events", selects: [{ field: "ts", aggregate: "max", alias: "last" }], groupBy: ["website_id"] },
-    timezone: timezone.value, ...periodMembers(period, timezone.value),
+    ...pageMembers(),
   };
   const { value } = useLoaded(filters.length ? null : JSON.stringify([query, body]), async (signal) => {
     const { data } = await fetchJson<Schemas["CustomResponse"]>("/v1/query/custom", { query, body, signal });
@@ -170,7 +169,7 @@ function SiteCard({ website, isKnown, visitors, views, change, values, isRunning
   last: string | undefined;
 }) {
   const title = titleOf(website);
-  const label = `${texts.metrics.visitors}: ${values?.map(formatNumber).join(", ") ?? ""}`;
+  const label = texts.goals.courseOf(title, formatNumber(Math.max(0, ...(values ?? []))));
   return (
     <li>
       <a class="card site" href={addressWith({ base: website.id, view: "overview", own: {}, item: "", timezone: null })} onClick={follow}>
