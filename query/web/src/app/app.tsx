@@ -73,7 +73,7 @@ function Dashboard() {
         <main id="content" tabIndex={-1}>
           {!user || !base ? (user && !user.websites.length ? <Empty text={may("read:data") ? t.noWebsites : texts.states.forbiddenScope("read:data")} /> : <Skeleton lines={8} />)
             : !website.value && view?.id !== "setup" ? <Empty text={t.unknownWebsite} />
-              : view ? <Boundary key={view.id}><ViewFrame view={view} /></Boundary> : <Empty text={t.unknownView} />}
+              : view ? <Boundary key={`${base} ${view.id}`}><ViewFrame view={view} /></Boundary> : <Empty text={t.unknownView} />}
         </main>
       </div>
       <Help />

@@ -1,5 +1,5 @@
 // The values of a condition: chosen among those that occur, with their visitors, or typed.
-import { useId, useState } from "preact/hooks";
+import { useId, useRef, useState } from "preact/hooks";
 import { normalized } from "../state/filter_values";
 import { formatNumber } from "../state/format";
 import { texts } from "../texts";
@@ -25,6 +25,7 @@ export function ValueInput({ field, operator, values, label, autofocus, change }
   const id = useId();
   const [text, setText] = useState("");
   const [isOpen, setOpen] = useState(false);
+  const closing = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
   const [active, setActive] = useState(-1);
   const { known, found, loading } = useSuggestions(isOpen ? field : null, text);
   const stored = storedValue(field, operator, text, known.map(({ value }) => value));
@@ -45,8 +46,8 @@ export function ValueInput({ field, operator, values, label, autofocus, change }
     setActive(-1);
   };
   const move = (by: number) => {
-    const next = active + by;
-    setActive(next < 0 ? count - 1 : next >= count ? 0 : next);
+    const next = (Math.max(active, by < 0 ? 0 : -1) + by + count) % count;
+    setActive(next);
     document.getElementById(`${id}-${next}`)?.scrollIntoView({ block: "nearest" });
   };
   const onKeyDown = (event: KeyboardEvent) => {
@@ -63,11 +64,11 @@ export function ValueInput({ field, operator, values, label, autofocus, change }
     event.stopPropagation();
   };
   return (
-    <div class="values" onFocusIn={() => setOpen(true)}
+    <div class="values" onFocusIn={() => { clearTimeout(closing.current); setOpen(true); }}
       onFocusOut={(event) => {
         if ((event.currentTarget as HTMLElement).contains(event.relatedTarget as Node | null)) return;
         if (text.trim()) add();
-        setTimeout(() => setOpen(false), CLICK_MS);
+        closing.current = setTimeout(() => setOpen(false), CLICK_MS);
       }}>
       <div class="values-box">
         {values.map((value) => (

@@ -42,7 +42,11 @@ export default function WorldMap({ countries, chosen, onClick }: {
       class: `land shade-${shadeOf(country.value, most)} ${chosen(code) ? "chosen" : ""}`,
       role: "button" as const, tabIndex: 0, "aria-label": named(country), "aria-pressed": chosen(code),
       onClick: () => wasDragged() || act(),
-      onKeyDown: (event: KeyboardEvent) => event.key === "Enter" && act(),
+      onKeyDown: (event: KeyboardEvent) => {
+        if (event.key !== "Enter" && event.key !== " ") return;
+        event.preventDefault();
+        act();
+      },
       onPointerMove: (event: PointerEvent) => {
         const box = svg.current!.getBoundingClientRect();
         point(code, ((event.clientX - box.left) * WIDTH) / box.width, ((event.clientY - box.top) * HEIGHT) / box.height);
@@ -50,9 +54,9 @@ export default function WorldMap({ countries, chosen, onClick }: {
       onPointerLeave: () => setOver(null),
       onFocus: (event: FocusEvent) => {
         const { x, y, width, height } = (event.currentTarget as SVGGraphicsElement).getBBox();
-        const [middle, centre] = [x + width / 2, y + height / 2];
-        show([middle, centre]);
-        point(code, middle * view.scale + view.x, centre * view.scale + view.y);
+        const [middle, center] = [x + width / 2, y + height / 2];
+        show([middle, center]);
+        point(code, middle * view.scale + view.x, center * view.scale + view.y);
       },
       onBlur: () => setOver(null),
     };

@@ -33,7 +33,7 @@ export interface View {
 }
 
 export const VIEWS: View[] = [
-  { id: "websites", key: "a", label: texts.views.websites, icon: "layout-grid", group: "look", ranged: true, compares: true, of: "all" },
+  { id: "websites", key: "o", label: texts.views.websites, icon: "layout-grid", group: "look", ranged: true, compares: true, of: "all" },
   { id: "overview", label: texts.views.overview, icon: "layout-dashboard", group: "look", ranged: true, compares: true, shared: true },
   { id: "list", label: texts.views.list, icon: "list", group: "look", ranged: true, compares: true, shared: true, hidden: true },
   { id: "live", label: texts.views.live, icon: "activity", group: "look", ranged: false, shared: true },
