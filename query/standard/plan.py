@@ -328,7 +328,12 @@ class BoundQuery(Struct, frozen=True):
         return await build_statement(self.source.engine, self.bucket_scope, statement, self.scopes)
 
     def _check_comparable(self) -> None:
-        """Malformed for a type whose time range is its own."""
+        """Malformed for a type whose time range, or comparison, is its own."""
+        if self.statement.range_values is not None:
+            raise Malformed(
+                f"Query type '{self.query_type.name}' compares by itself and does not support "
+                "'compare'"
+            )
         if self.statement.time_range_override is not requested_range:
             raise Malformed(
                 f"Query type '{self.query_type.name}' has a fixed time range and does not support "

@@ -8,7 +8,6 @@ from typing import Any
 import msgspec
 
 from query.standard.comparison import key_fields
-from query.standard.declaration.statement import requested_range
 from query.standard.query_types import QUERY_TYPES
 from tests.oracle import wall_clock
 from tests.oracle.aggregates import Nothing, ResultRow
@@ -17,9 +16,7 @@ from tests.oracle.query import ScopedRows, StandardQuery
 from tests.oracle.stored_rows import RowsByTable
 from tests.oracle.types.active_visitors import PERIODS
 
-COMPARABLE = [
-    name for name, each in QUERY_TYPES.items() if each.time_range_override is requested_range
-]
+COMPARABLE = [name for name, each in QUERY_TYPES.items() if each.is_comparable]
 
 
 DEFAULT_PERIODS = {"retention": "week"}

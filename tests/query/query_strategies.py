@@ -18,7 +18,6 @@ from query.request.time_range import TimeRange
 from query.sql.aggregates import AGGREGATES
 from query.standard.applicability import uses_granularity
 from query.standard.declaration.fields import field_specs
-from query.standard.declaration.statement import requested_range
 from query.standard.query_types import QUERY_TYPES
 from query.standard.scope import filterable_fields
 from schemas.runtime.time_zone_names import time_zones
@@ -167,9 +166,7 @@ def valid_standard_requests(draw: st.DrawFn) -> dict[str, Any]:
     compared = st.sampled_from(["previous_period", "same_weekdays", "previous_year"]).map(
         lambda to: {"to": to}
     )
-    comparable = (
-        span["startDate"] > "1972" and QUERY_TYPES[name].time_range_override is requested_range
-    )
+    comparable = span["startDate"] > "1972" and QUERY_TYPES[name].is_comparable
     widths = [g for g in GRANULARITIES if g != "minute"]
     return {
         "parameters": [name],

@@ -35,6 +35,7 @@ from query.standard.declaration.statement import (
     TimeRangeOverride,
     columns_used,
     other_tables,
+    requested_range,
 )
 from schemas.registry import SavedRecords
 from schemas.tables import Table
@@ -142,6 +143,12 @@ class QueryType(Struct, frozen=True, kw_only=True, eq=False):
     def time_range_override(self) -> TimeRangeOverride:
         """Gives the time range that the type reads."""
         return _example_statement(self).time_range_override
+
+    @property
+    def is_comparable(self) -> bool:
+        """Whether `compare` is for it: neither its time range nor its comparison is its own."""
+        statement = _example_statement(self)
+        return statement.range_values is None and (statement.time_range_override is requested_range)
 
     @property
     def tables(self) -> Sequence[Table]:

@@ -1,10 +1,10 @@
 """Query types of groups of errors against the time before: new, back, worse, steady, better.
 
 A group is `new` if it has no error in the 90 days before the time that is compared with, nor in
-that time; `back` if only in these days. It is `worse` or `better` if the difference of the two
-counts is more than twice the square root of their sum, which chance alone seldom exceeds, and
-`steady` otherwise. The time compared with is as long, and of a time range that is not over as much
-of it as has passed.
+that time; `back` if it has one only in these days. It is `worse` or `better` if the difference of
+the two counts is more than twice the square root of their sum, which chance alone seldom exceeds,
+and `steady` otherwise. The time compared with has as many days, and of a time range that is not
+over as much of it as has passed; an error in the rest of it is none of these days.
 """
 
 from collections.abc import Mapping
@@ -14,6 +14,7 @@ from typing import Annotated, Literal
 from msgspec import Struct, structs
 
 from query.request.buckets import Granularity
+from query.request.comparison_range import period_before
 from query.request.subject import SubjectKind
 from query.request.time_range import TimeRange
 from query.request.time_zones import DAY_MS
@@ -77,20 +78,18 @@ class ErrorState(Struct, frozen=True):
 
 def with_history(time_range: TimeRange) -> TimeRange:
     """The time range, as much before it, and the days that tell whether a group is new."""
-    length_ms = time_range.end_ms - time_range.start_ms
-    start_ms = time_range.start_ms - length_ms - HISTORY_DAYS * DAY_MS
+    start_ms = period_before(time_range.start_ms, time_range) - HISTORY_DAYS * DAY_MS
     return structs.replace(time_range, start_ms=max(FIRST_MS, start_ms))
 
 
 def compared_times(time_range: TimeRange, now_ms: int) -> Mapping[str, object]:
     """Where the time range begins, and the time that it is compared with."""
-    length_ms = time_range.end_ms - time_range.start_ms
-    passed_ms = min(length_ms, max(now_ms - time_range.start_ms, 0))
-    before_ms = time_range.start_ms - length_ms
+    start_ms, end_ms = time_range.start_ms, time_range.end_ms
+    passed_ms = min(max(now_ms, start_ms), end_ms)
     return {
-        "from_ms": time_range.start_ms,
-        "before_from_ms": before_ms,
-        "before_until_ms": before_ms + passed_ms,
+        "from_ms": start_ms,
+        "before_from_ms": period_before(start_ms, time_range),
+        "before_until_ms": min(period_before(passed_ms, time_range), start_ms),
     }
 
 
@@ -154,7 +153,7 @@ ERROR_STATES = Cte(
     SELECT error_counts.message AS group_message, error_counts.error_type AS group_type,
            error_counts.filename AS group_file, error_counts.lineno AS group_line,
            CASE WHEN last_before IS NULL THEN 'new'
-                WHEN errors_before = 0 THEN 'back'
+                WHEN last_before < $before_from_ms THEN 'back'
                 WHEN (errors - errors_before) * (errors - errors_before)
                      <= 4 * (errors + errors_before) THEN 'steady'
                 WHEN errors > errors_before THEN 'worse'
@@ -197,10 +196,10 @@ ERROR_CHANGES = (
     QueryType(
         name="error_changes",
         description="errors of one message, class, file and line: `new`, `back` (after none in "
-        "the time before that is as long), `worse`, `steady` or `better` than in that time; "
-        "those of the first three first. `since` is the first day with one, or with more than "
-        f"any day before; of the {HISTORY_DAYS} days before that time only errors tell whether "
-        "one is new",
+        "the time before, which has as many days), `worse`, `steady` or `better` than in that "
+        "time; those of the first three first. `since` is the first day with one, or with more "
+        f"than any day before; of the {HISTORY_DAYS} days before that time only errors tell "
+        "whether one is new",
         subject=SubjectKind.WEBSITE,
         table=STORED,
         row=ErrorChange,

@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from datetime import date
+from datetime import date, timedelta
 
 from tests.oracle.aggregates import (
     ResultRow,
@@ -19,7 +19,7 @@ from tests.oracle.oracle import Oracle, Oracles
 from tests.oracle.query import ScopedRows
 from tests.oracle.stored_rows import Row
 from tests.oracle.types.errors import trends
-from tests.oracle.wall_clock import iso, wall
+from tests.oracle.wall_clock import first_instant, iso, wall
 from tests.query.query_service import NOW
 
 
@@ -88,9 +88,13 @@ HISTORY_MS = 90 * 24 * 3_600_000
 
 def changes(scoped: ScopedRows) -> list[ResultRow]:
     """Groups against the time before, those that need attention first."""
-    start, end = scoped.start_ms, scoped.end_ms
-    before = start - (end - start)
-    until = before + min(end - start, max(NOW - start, 0))
+    start, query = scoped.start_ms, scoped.query
+    days = query.end - query.start + timedelta(days=1)
+    before = first_instant(query.start - days, query.zone)
+    now = min(max(NOW, start), scoped.end_ms)
+    today = wall(now, query.zone).date()
+    passed_of_day = now - first_instant(today, query.zone)
+    until = min(start, first_instant(today - days, query.zone) + passed_of_day)
     rows = scoped.read_from(before - HISTORY_MS).errors
     result: list[ResultRow] = []
     for group, held in grouped(rows, lambda row: tuple(row.get(name) for name in GROUP)).items():
@@ -100,13 +104,15 @@ def changes(scoped: ScopedRows) -> list[ResultRow]:
         earlier = [row for row in held if row["ms"] < start]
         if not inside:
             continue
-        state = state_of(len(inside), len(compared), bool(earlier))
-        days = Counter(wall(row["ms"], scoped.query.zone).date() for row in inside)
+        state = state_of(
+            len(inside), len(compared), earlier[-1]["ms"] >= before if earlier else None
+        )
+        counts = Counter(wall(row["ms"], scoped.query.zone).date() for row in inside)
         most = max(
             Counter(wall(r["ms"], scoped.query.zone).date() for r in compared).values(), default=0
         )
-        worse = sorted(day for day, count in days.items() if count > most)
-        since = {"new": min(days), "back": min(days), "worse": worse[0] if worse else None}
+        worse = sorted(day for day, count in counts.items() if count > most)
+        since = {"new": min(counts), "back": min(counts), "worse": worse[0] if worse else None}
         day = since.get(state)
         result.append(
             {
@@ -139,11 +145,14 @@ def by_day(rows: list[Row], zone: str) -> Counter[date]:
     return Counter(wall(row["ms"], zone).date() for row in rows)
 
 
-def state_of(count: int, before: int, is_known: bool) -> str:
-    """The state of a group by its errors, those before, and whether there were earlier ones."""
-    if not is_known:
+def state_of(count: int, before: int, is_recent: bool | None) -> str:
+    """The state of a group by its errors, those before, and whether the last was in that time.
+
+    `is_recent` is None without an earlier error.
+    """
+    if is_recent is None:
         return "new"
-    if not before:
+    if not is_recent:
         return "back"
     if abs(count - before) <= 2 * math.sqrt(count + before):
         return "steady"

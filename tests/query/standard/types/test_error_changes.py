@@ -73,9 +73,27 @@ def test_a_day_that_is_not_over_is_compared_with_the_same_hours(service: InProce
     today = {"startDate": "2026-11-30", "endDate": "2026-11-30"}
 
     assert states(service, today) == {
-        "late": ("back", "2026-11-30", 1, 0, 1),
         "early": ("steady", None, 1, 1, 1),
+        "late": ("steady", None, 1, 0, 1),  # it was there yesterday, later than now
     }
+
+
+def test_the_time_before_has_as_many_days_where_clocks_change(service: InProcessService) -> None:
+    service.holds(  # in Berlin the 25th of October has 25 hours
+        an_error("first hour", at="2026-10-24T22:30:00Z"),
+        an_error("first hour", at="2026-10-26T12:00:00Z"),
+    )
+    day = {"startDate": "2026-10-26", "endDate": "2026-10-26", "timezone": "Europe/Berlin"}
+
+    assert states(service, day)["first hour"] == ("steady", None, 1, 1, 1)
+
+
+def test_it_has_no_comparison_beside_its_own(service: InProcessService) -> None:
+    [entry] = service.query("error_changes", compare="previous_period", **WEEK).json["data"]
+
+    assert entry["error"] == (
+        "Query type 'error_changes' compares by itself and does not support 'compare'"
+    )
 
 
 def test_where_it_happens_is_of_the_time_range(service: InProcessService) -> None:
