@@ -175,6 +175,9 @@ OptionalAmount = Annotated[
     FieldSpec(("",), optional_amount, "number"),
 ]
 """A sum of values that may be absent."""
+KeyText = Annotated[str | None, FieldSpec(("",), identity, "string", is_key=True)]
+"""Text that may be absent, and identifies the row with others."""
+OptionalKeyInteger = Annotated[int | None, FieldSpec(("",), identity, "integer", is_key=True)]
 KeyInteger = Annotated[int, FieldSpec(("",), identity, is_key=True)]
 """An integer that tells rows from each other."""
 Group = Annotated[str | UnsetType | None, FieldSpec(("",), identity, "string", is_key=True)]

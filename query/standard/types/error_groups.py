@@ -5,7 +5,15 @@ from msgspec import Struct
 from query.request.subject import SubjectKind
 from query.sql.row_definitions import NEWEST_FIRST, PAGE_VIEW
 from query.sql.select import Cte
-from query.standard.declaration.fields import Date, Instant, OptionalInteger, OptionalText, Percent
+from query.standard.declaration.fields import (
+    Date,
+    Instant,
+    KeyText,
+    OptionalInteger,
+    OptionalKeyInteger,
+    OptionalText,
+    Percent,
+)
 from query.standard.declaration.query_type import QueryType
 from schemas.tables import ERRORS as STORED
 
@@ -57,9 +65,9 @@ class ErrorGroup(Struct, frozen=True):
     users: int
     sessions: int
     path: OptionalText
-    error_type: OptionalText
-    filename: OptionalText
-    line: OptionalInteger
+    error_type: KeyText
+    filename: KeyText
+    line: OptionalKeyInteger
     stack: OptionalText
     first_seen: Instant
     last_seen: Instant

@@ -10,7 +10,7 @@ from query.request.time_parameters import parse_time_range
 from query.standard.declaration.statement import requested_range
 from query.standard.query_types import QUERY_TYPES
 from schemas.errors import Malformed
-from tests.query.lake import a_click, a_view, an_event
+from tests.query.lake import a_click, a_view, an_error, an_event
 from tests.query.query_service import InProcessService
 
 PERIOD = {"to": "previous_period"}
@@ -153,6 +153,19 @@ def test_points_of_several_rows_are_found_by_place_and_text(service: InProcessSe
     assert [row["event_name"] for row in found["data"]] == ["buy", "hello"]
     assert (buy["previous"]["date"], buy["change"]["total_events"]) == ("2026-11-09", 1)
     assert (hello["previous"], hello["change"]["total_events"]) == (None, 1)
+
+
+def test_groups_of_errors_are_matched_by_all_that_tells_them_apart(
+    service: InProcessService,
+) -> None:
+    service.holds(
+        an_error("boom", at="2026-11-09T12:00:00Z", lineno=1),
+        an_error("boom", at="2026-11-10T12:00:00Z", lineno=2),
+    )
+
+    found = entry(service, "error_fingerprints", "2026-11-10", "2026-11-10")
+
+    assert [row["previous"] for row in found["comparison"]["rows"]] == [None]
 
 
 def test_a_type_with_a_span_of_its_own_is_not_compared(service: InProcessService) -> None:
