@@ -99,7 +99,7 @@ def _segment(segment: Segment) -> Segment:
     return replace(
         segment,
         name=validate_name("name", segment.name),
-        description=segment.description.strip() or None if segment.description else None,
+        description=_description(segment.description),
     )
 
 
@@ -181,8 +181,14 @@ def _exploration(exploration: Exploration) -> Exploration:
     return replace(
         exploration,
         name=validate_name("name", exploration.name),
-        description=exploration.description.strip() or None if exploration.description else None,
+        description=_description(exploration.description),
     )
+
+
+def _description(text: str | None) -> str | None:
+    if text is not None and text.strip():
+        require_seen("description", text)
+    return text.strip() or None if text else None
 
 
 def _check_metrics_query(exploration: Exploration, body: MetricsRequest) -> None:
@@ -195,24 +201,33 @@ def _check_metrics_query(exploration: Exploration, body: MetricsRequest) -> None
         exploration.organization_id,
         saved=_AnySaved({money.id: money for money in _any_money(currencies or [ANY_CURRENCY])}),
     )
+    _refuse_versions(body)
     parse_request(_with_range(body), subject, None, exploration.updated_at)
 
 
 def _check_custom_query(exploration: Exploration, body: CustomRequest) -> None:
     """Malformed unless the endpoint would take it, given what it names of saved records."""
     filters = expand_segments(body.query.filters, _AnySaved(), "query.filters")
-    validate_custom_query(replace(body.query, filters=filters))
+    validated = validate_custom_query(replace(body.query, filters=filters))
+    _refuse_versions(body)
     body, now_ms = _with_range(body), exploration.updated_at
     zone = check_time_zone("timezone", body.timezone or "UTC")
     dates = (body.start_date, body.end_date, body.preset)
     time_range = parse_time_range(*dates, zone, now_ms, MAX_DAYS)
+    if validated.granularity is not None:
+        time_range.points(validated.granularity)  # Malformed for too many
     if body.compare is not None:
         comparison_range(body.compare, time_range, now_ms, MAX_DAYS, body.preset)
 
 
+def _refuse_versions(body: MetricsRequest | CustomRequest) -> None:
+    if body.as_of is not None:
+        raise Malformed("'asOf' names versions that are kept for minutes; leave it out")
+
+
 def _with_range(body: BodyT) -> BodyT:
     """The body with a short time range, if it has none: it gets one when it is asked."""
-    has_range = body.start_date or body.end_date or body.preset
+    has_range = any(each is not None for each in (body.start_date, body.end_date, body.preset))
     return body if has_range else replace(body, preset=ANY_RANGE)
 
 

@@ -5,7 +5,7 @@ Queries use them by id or name. A field is declared here once: the columns of th
 bodies of the HTTP interface and the options of the command line are made from these structs.
 """
 
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
 from msgspec import Meta
 
@@ -129,10 +129,9 @@ class Funnel(SavedRecord, frozen=True, rename="camel", kw_only=True):
     window: Annotated[
         int, Meta(ge=1, le=400 * DAY_SECONDS, description="seconds from the first step to the last")
     ] = 7 * DAY_SECONDS
-    by: Annotated[
-        str,
-        Meta(pattern="^(visitor|session)$", max_length=7, description="who completes the steps"),
-    ] = "visitor"
+    by: Annotated[Literal["visitor", "session"], Meta(description="who completes the steps")] = (
+        "visitor"
+    )
     breakdown: Annotated[str, _text("field by whose values it is split", 2048)] | None = None
 
 
@@ -167,7 +166,7 @@ class Alias(SavedRecord, frozen=True, rename="camel", kw_only=True):
     product: Annotated[
         str,
         Meta(
-            pattern=f"^({'|'.join(PRODUCTS)})$",
+            pattern=rf"^({'|'.join(PRODUCTS)})\Z",
             max_length=16,
             description=f"product of the trackers: {', '.join(PRODUCTS)}",
         ),
@@ -202,12 +201,8 @@ class Exploration(SavedRecord, frozen=True, rename="camel", kw_only=True):
     ) = None
     shape: (
         Annotated[
-            str,
-            Meta(
-                pattern="^(table|line|bar|number)$",
-                max_length=6,
-                description="how it is drawn: table, line, bar or number; without it, as it fits",
-            ),
+            Literal["table", "line", "bar", "number"],
+            Meta(description="how it is drawn; without it, as it fits"),
         ]
         | None
     ) = None
