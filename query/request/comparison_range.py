@@ -54,11 +54,12 @@ def comparison_range(
         )
     if to == SAME_WEEKDAYS:
         until_now = options.until_now or (preset is not None and PRESETS[preset].running)
-        return _weeks_before(requested, now_ms if until_now else requested.end_ms)
+        runs = until_now and requested.start_ms <= now_ms
+        return _weeks_before(requested, now_ms if runs else requested.end_ms)
     if preset is not None:
         return _before_preset(PRESETS[preset], to, requested, now_ms)
     before, same_time = (
-        (_previous_period, _period_before) if to == PERIODS[0] else (_previous_year, _year_before)
+        (_previous_period, period_before) if to == PERIODS[0] else (_previous_year, _year_before)
     )
     compared = before(requested, max_days)
     if not options.until_now or not requested.start_ms <= now_ms < requested.end_ms:
@@ -79,6 +80,8 @@ def _weeks_before(requested: TimeRange, until_ms: int) -> TimeRange:
     start, end = (
         time_zones.to_local(ms, requested.zone) for ms in (requested.start_ms, requested.end_ms)
     )
+    if end <= start:  # clocks went back within it
+        end = start + timedelta(milliseconds=requested.end_ms - requested.start_ms)
     weeks = -(-(end - start) // timedelta(days=7))
     until = max(start, min(end, time_zones.to_local(until_ms, requested.zone)))
     first, last = (
@@ -114,7 +117,7 @@ def _previous_year(requested: TimeRange, max_days: int) -> TimeRange:
     return _checked_range(TimeRange(start, end, requested.zone))
 
 
-def _period_before(ms: int, requested: TimeRange) -> int:
+def period_before(ms: int, requested: TimeRange) -> int:
     """The instant in the period before: the same time of day, or as far from the first instant."""
     if requested.days is None:
         return ms - (requested.end_ms - requested.start_ms)

@@ -120,7 +120,9 @@ def test_a_note_is_added_changed_and_deleted_at_the_chart(dashboard: Dashboard) 
         "(each => each && !each.hidden && (each.click(), true))"
         "(document.querySelector('.add-note'))"
     )
-    dashboard.until(f"document.querySelector('dialog input[name=start]')?.value === '{DAY:%m/%d/%Y}'")
+    dashboard.until(
+        f"document.querySelector('dialog input[name=start]')?.value === '{DAY:%m/%d/%Y}'"
+    )
     dashboard.type_into("dialog input[name=text]", "Prices went up")
     dashboard.press("Save", "dialog")
     note = "document.querySelector('.series .note-mark')?.innerText"
@@ -143,5 +145,7 @@ def test_a_note_can_be_added_with_the_keyboard_alone(dashboard: Dashboard) -> No
     opened(dashboard)
     dashboard.press("Add a note", ".series footer")
     last = DAY + timedelta(days=1)
-    dashboard.until(f"document.querySelector('dialog input[name=start]')?.value === '{last:%m/%d/%Y}'")
+    dashboard.until(
+        f"document.querySelector('dialog input[name=start]')?.value === '{last:%m/%d/%Y}'"
+    )
     dashboard.press("Cancel", "dialog")
