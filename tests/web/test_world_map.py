@@ -49,7 +49,7 @@ def test_countries_have_the_numbers_and_shares_of_the_api(world: Dashboard) -> N
     world.tab.js("document.querySelector('.map [aria-label^=Germany]').focus()")
     shown = world.text(".map-hover")
     assert "Germany" in shown
-    assert "3 visitors · 60%" in shown
+    assert "3 visitors · 60.0%" in shown
     assert "flag-DE" in world.tab.js("document.querySelector('.map-hover img').src")
 
 

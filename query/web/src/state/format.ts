@@ -4,6 +4,7 @@ import { locale } from "./language";
 import { addDays, dayOf, type Days, lastDayOf } from "./period";
 
 const plain = new Intl.NumberFormat(locale, { maximumFractionDigits: 2 });
+const hundredths = new Intl.NumberFormat(locale, { minimumFractionDigits: 2, maximumFractionDigits: 2 });
 const compact = new Intl.NumberFormat(locale, { notation: "compact", maximumFractionDigits: 1 });
 
 export const formatNumber = (value: number): string => plain.format(value);
@@ -14,8 +15,9 @@ export const formatCompact = (value: number): string => compact.format(value);
 /** Short from 10,000: 12.3K. */
 export const formatShort = (value: number): string =>
   Math.abs(value) < 10_000 ? plain.format(value) : compact.format(value);
+/** With as many digits in each row of a column; nothing and everything have none. */
 export const formatPercent = (value: number, digits = 1): string =>
-  new Intl.NumberFormat(locale, { style: "unit", unit: "percent", maximumFractionDigits: digits }).format(value);
+  new Intl.NumberFormat(locale, { style: "unit", unit: "percent", maximumFractionDigits: digits, minimumFractionDigits: value === 0 || value === 100 ? 0 : digits }).format(value);
 
 /** In English seconds as `45s`, `1m 32s`, `2h 05m`. */
 export function formatDuration(seconds: number): string {
@@ -41,7 +43,7 @@ export function formatSpan(seconds: number): string {
 }
 
 export const formatMilliseconds = (value: number): string =>
-  value < 1000 ? `${plain.format(Math.round(value))} ms` : `${plain.format(value / 1000)} s`;
+  value < 1000 ? `${plain.format(Math.round(value))} ms` : `${hundredths.format(value / 1000)} s`;
 
 /** A label of a bucket (`2026-11-16`, `2026-11-16 13:00:00`), which is local to the time zone of the query. */
 export function formatBucket(label: string, granularity: string): string {
