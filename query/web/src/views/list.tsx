@@ -107,7 +107,7 @@ function useRevenueOf({ type, searched, name }: Breakdown): { columns: Column<Ro
   // A source without a name is listed by its address.
   const dimensions = type === "traffic_sources" ? [searched, "visit.referrer"] : [searched];
   const metrics = currencies.flatMap((currency) => revenueTerms(money, ["revenue"], currency, currency));
-  const { value } = useMetrics(currencies.length ? { metrics, dimensions } : null);
+  const { value } = useMetrics(currencies.length ? { metrics, dimensions, limit: MOST_GROUPS } : null);
   const revenueOf = (listed: unknown, currency: string) => value!
     .filter((each) => (dimensions.map((dimension) => each[dimension]).find((text) => text !== null) ?? DIRECT) === listed)
     .reduce((sum, each) => sum + Number(each[currency]), 0);
@@ -123,6 +123,7 @@ function useRevenueOf({ type, searched, name }: Breakdown): { columns: Column<Ro
 /** Fields of the event of an order itself. */
 const OF_ORDERS = ["country", "language", "timezone", "device_type", "browser_name", "os_name", "screen_resolution"];
 const MOST_CURRENCIES = 3;
+const MOST_GROUPS = 10_000;
 
 /** The share of all visitors is in no field of the answer. */
 const answerFields = ({ name, label, columns }: Breakdown): AnswerField[] => [
