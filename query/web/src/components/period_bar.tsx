@@ -45,14 +45,14 @@ export function PeriodBar({ compares }: { compares: boolean }) {
       <p class="print-only">{t.printed(days, timezone.value, compares ? comparisonName(comparison.value) : t.comparisons.none!)}</p>
       <div class="period" role="group" aria-label={t.label}>
         <button type="button" class="icon" aria-label={t.previous} title={`${t.previous} (←)`} disabled={isLast(-1)} onClick={() => shift(-1)}><Icon name="chevron-left" /></button>
-        <Popover label={<>{periodName(period)}{typeof period === "string" && <> <small class="wide-only">{days}</small></>}</>}
+        <Popover label={<>{periodName(period)}{typeof period === "string" && <> <small class="wide-only">{days}</small></>}<Icon name="chevron-down" size={14} /></>}
           name={`${t.label}: ${periodName(period)}${typeof period === "string" ? ` ${days}` : ""}`} className="button strong"
           panel="menu period-menu" onKey={chooseByKey}>
           {(close) => <PeriodMenu close={close} />}
         </Popover>
         <button type="button" class="icon" aria-label={t.next} title={isLast(1) ? t.noneLater : `${t.next} (→)`} disabled={isLast(1)} onClick={() => shift(1)}><Icon name="chevron-right" /></button>
         {compared && (
-          <Popover label={<><small>{t.versus}</small> {comparisonName(comparison.value)}</>} name={`${t.compare}: ${t.versus} ${comparisonName(comparison.value)}`}
+          <Popover label={<><small>{t.versus}</small> {comparisonName(comparison.value)}<Icon name="chevron-down" size={14} /></>} name={`${t.compare}: ${t.versus} ${comparisonName(comparison.value)}`}
             className="quiet-button wide-only">
             {(close) => <CompareMenu close={close} />}
           </Popover>
