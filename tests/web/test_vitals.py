@@ -18,7 +18,7 @@ def test_percentiles_and_shares_are_those_of_the_api(dashboard: Dashboard) -> No
     assert {name for name in VITALS if totals[name][1]} == set(measured)
 
     value, shares = totals["LCP"]
-    assert value.split("\n")[0].strip() == f"{measured['LCP']['p75'] / 1000:g} s"
+    assert value.split("\n")[0].strip() == f"{measured['LCP']['p75'] / 1000:.2f} s"
     assert value.split("\n")[-1].strip() == "poor"
     metrics = ("good_lcp", "needs_improvement_lcp", "poor_lcp")
     [row] = dashboard.metrics(*metrics)

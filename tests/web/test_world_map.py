@@ -43,7 +43,7 @@ def world(chromium: Chromium, travelers: Tenant) -> Iterator[Dashboard]:
 def test_countries_have_the_numbers_and_shares_of_the_api(world: Dashboard) -> None:
     rows = world.ask("country")
     names = {"DE": "Germany", "US": "United States", "SG": "Singapore"}
-    labels = [f"{names[r['name']]}: {r['visitors']} ({r['percentage']:g}%)" for r in rows]
+    labels = [f"{names[r['name']]}: {r['visitors']} ({r['percentage']:.1f}%)" for r in rows]
     assert sorted(world.tab.js(LABELS)) == sorted(labels)
 
     world.tab.js("document.querySelector('.map [aria-label^=Germany]').focus()")
