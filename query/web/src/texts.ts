@@ -28,7 +28,6 @@ export const texts = {
     stale: "Not all events that were accepted are stored yet.",
     keys: "Keyboard shortcuts",
     more: "Menu",
-    print: "Print this view",
   },
   card: {
     menu: (title: string) => `${title}: definition, file and request`,
@@ -156,7 +155,7 @@ export const texts = {
     pageviews: "Page views", pages_per_session: "Views per visit", bounce_rate: "Bounce rate",
     median_session_duration: "Median visit duration", percentage: "Share",
     shareOfVisitors: "Share of visitors", shareOfClicks: "Share of clicks", entries: "Entries", exits: "Exits", events: "Events",
-    clicks: "Clicks", links: "Links", lastSeen: "Last seen", current: "Current visitors",
+    clicks: "Clicks", links: "Links", lastSeen: "Last seen",
   },
   imported: {
     from: (products: string) => `Imported from ${isolate(products)}`,
@@ -285,7 +284,6 @@ export const texts = {
     note: "YOUR_KEY is an API key with the scope read:data.",
     answer: "Where it is in the answer", eachRow: "[] stands for each row of the answer, [0] for the first one.",
     shareOfAll: "The page shows the share of all visitors: those of the row divided by unique_visitors of the query summary_metrics. The percentage of the answer is another one: the part of a row in the sum of all rows.",
-    inRow: (label: string, field: string) => `${label}, in the row with that ${field}`,
     definition: "Definition",
   },
   download: {
@@ -295,7 +293,7 @@ export const texts = {
     seconds: (time: string) => `${time} (s)`, before: (what: string) => `${what} before`, change: (what: string) => `Change of ${what}`,
   },
   table: {
-    ascending: "sorted ascending", descending: "sorted descending", sortBy: (what: string) => `Sort by ${isolate(what)}`,
+    sortBy: (what: string) => `Sort by ${isolate(what)}`,
     allColumns: "All columns", fewColumns: "Fewer columns",
   },
   dialog: { close: "Close", type: (text: string) => `Type ${isolate(text)} to confirm` },
