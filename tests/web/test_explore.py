@@ -44,7 +44,7 @@ def saved(dashboard: Dashboard) -> list[dict[str, Any]]:
 
 
 def percent(value: float) -> str:
-    return f"{round(value, 1):g}%"
+    return f"{round(value, 1):.1f}%"
 
 
 def test_every_example_is_answered_at_the_first_click(dashboard: Dashboard) -> None:
