@@ -407,7 +407,11 @@ export const texts: Texts & MoreTexts = {
     after: {
       day: (count: number) => `Tag ${count}`, week: (count: number) => `Woche ${count}`, month: (count: number) => `Monat ${count}`,
     },
-    note: "Besucher nach ihrem allerersten Besuch, sofern er im Zeitraum liegt, und der Anteil, der wiederkam. * läuft noch und zählt nicht unter „Alle Kohorten“; – statt eines Anteils: Bisher kam niemand wieder.",
+    note: {
+      day: "Jede Zeile: Besucher, deren erster Besuch an diesem Tag war, und der Anteil, der wiederkam. * Tag läuft noch und fehlt in „Alle Kohorten“. –: bisher niemand.",
+      week: "Jede Zeile: Besucher, deren erster Besuch in dieser Woche war, und der Anteil, der wiederkam. * Woche läuft noch und fehlt in „Alle Kohorten“. –: bisher niemand.",
+      month: "Jede Zeile: Besucher, deren erster Besuch in diesem Monat war, und der Anteil, der wiederkam. * Monat läuft noch und fehlt in „Alle Kohorten“. –: bisher niemand.",
+    },
     click: "Ein Klick auf eine Zelle zeigt ihre Besucher.",
     filtered: "Beim ersten Besuch und bei der Wiederkehr zählt nur, was den Filtern entspricht.",
     cell: (cohort: string, after: string, returned: string, visitors: string) =>

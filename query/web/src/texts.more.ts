@@ -160,7 +160,11 @@ const english = {
     after: {
       day: (count: number) => `Day ${count}`, week: (count: number) => `Week ${count}`, month: (count: number) => `Month ${count}`,
     },
-    note: "Visitors by their first visit ever, where that is in the time range, and the share of them that came again. * is not over yet, and not counted under “All cohorts”; – instead of a share: nobody came again so far.",
+    note: {
+      day: "Each row: visitors whose first visit was that day, and the share who came back. * Day not over; left out of All cohorts. –: nobody so far.",
+      week: "Each row: visitors whose first visit was in that week, and the share who came back. * Week not over; left out of All cohorts. –: nobody so far.",
+      month: "Each row: visitors whose first visit was in that month, and the share who came back. * Month not over; left out of All cohorts. –: nobody so far.",
+    },
     click: "Click a cell for its visitors.",
     filtered: "Only what matches the filters counts, for the first visit and for coming again.",
     cell: (cohort: string, after: string, returned: string, visitors: string) =>

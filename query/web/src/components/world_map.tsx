@@ -32,7 +32,7 @@ export default function WorldMap({ countries, chosen, onClick }: {
   const values = new Map(countries.map((each) => [each.code, each]));
   const most = Math.max(1, ...countries.map(({ value }) => value));
   const named = ({ code, value, share }: CountryValue) =>
-    `${countryName(code)}: ${formatNumber(value)}${share === null ? "" : ` (${formatPercent(share)})`}`;
+    `${countryName(code)}: ${formatNumber(value)}${share === null ? "" : ` (${formatPercent(share, 2)})`}`;
   /** Beside the pointer, or the middle of what has the focus; in percent of the map. */
   const point = (code: string, x: number, y: number) => setOver({ code, x: (100 * x) / WIDTH, y: (100 * y) / HEIGHT });
   const control = (country: CountryValue) => {

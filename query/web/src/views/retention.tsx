@@ -60,7 +60,7 @@ export default function Retention() {
             {({ rows, warnings }) => (
               <>
                 <Grid rows={rows} width={width} />
-                <p class="quiet">{t.note}{!isShared() && ` ${t.click}`}{address.value.filters.length > 0 && ` ${t.filtered}`}</p>
+                <p class="quiet">{t.note[width]}{!isShared() && ` ${t.click}`}{address.value.filters.length > 0 && ` ${t.filtered}`}</p>
                 <ResultWarnings warnings={warnings} />
               </>
             )}
@@ -166,10 +166,13 @@ const periodsOf = (rows: Cell[]): number[] => Array.from({ length: Math.max(0, .
 
 /** How wide a step of the colors is, and how many there are: those of whole periods that come to the largest share. */
 function heatOf(rows: Cell[]): { step: number; steps: number } {
-  const most = Math.max(0, ...rows.map(({ period, complete, rate }) => (period && complete ? rate ?? 0 : 0)));
+  const most = Math.max(0, ...rows.map(({ period, complete, returned, visitors }) => (period && complete && visitors ? shareOf(returned, visitors) : 0)));
   const step = HEAT_STEPS.find((each) => each * HEATS >= most) ?? HEAT_STEPS.at(-1)!;
   return { step, steps: Math.ceil(most / step) };
 }
+
+/** In percent; that of the API is rounded already. */
+const shareOf = (returned: number, visitors: number): number => (100 * returned) / visitors;
 
 /** A larger share has a stronger color; none has none. */
 const heatClass = (rate: number, step: number): string => (rate > 0 ? `heat-${Math.min(HEATS, Math.ceil(rate / step))}` : "");
@@ -184,11 +187,12 @@ function HeatLegend({ step, steps }: { step: number; steps: number }) {
 }
 
 function GridCell({ cell, width, step }: { cell: Cell | undefined; width: Width; step: number }) {
-  if (!cell?.visitors || cell.rate === null) return <td />;
+  if (!cell?.visitors) return <td />;
+  const rate = shareOf(cell.returned, cell.visitors);
   const nothingYet = !cell.complete && !cell.returned;
   return (
-    <td class={`number ${cell.complete ? heatClass(cell.rate, step) : "incomplete"}`} data-cell={`${cell.date} ${cell.period}`}>
-      <CellButton cell={cell} text={nothingYet ? "–" : `${formatPercent(cell.rate)}${cell.complete ? "" : "*"}`} width={width} />
+    <td class={`number ${cell.complete ? heatClass(rate, step) : "incomplete"}`} data-cell={`${cell.date} ${cell.period}`}>
+      <CellButton cell={cell} text={nothingYet ? "–" : `${formatPercent(rate)}${cell.complete ? "" : "*"}`} width={width} />
     </td>
   );
 }
@@ -217,14 +221,14 @@ function CellHover({ cell, box, width }: Pointed & { width: Width }) {
     note.current!.style.left = `${Math.max(0, Math.min(left, frame.width - offsetWidth))}px`;
     note.current!.style.top = `${above >= 0 ? above : box.bottom - frame.top + 6}px`;
   });
-  const { date, period, visitors, returned, rate } = cell;
+  const { date, period, visitors, returned } = cell;
   const remark = remarkOf(cell);
   return (
     <div ref={note} class="hover" aria-hidden="true">
       <strong>{cohortText(date, width)}{period > 0 && ` · ${t.after[width](period)}`}</strong>
       <dl>
         <div><dt>{texts.metrics.visitors}</dt><dd>{formatNumber(visitors)}</dd><dd /></div>
-        {period > 0 && <div><dt>{t.returned}</dt><dd>{formatNumber(returned)}</dd><dd class="quiet">{rate === null ? "" : formatPercent(rate, 2)}</dd></div>}
+        {period > 0 && <div><dt>{t.returned}</dt><dd>{formatNumber(returned)}</dd><dd class="quiet">{visitors > 0 && formatPercent(shareOf(returned, visitors), 2)}</dd></div>}
       </dl>
       {remark && <span class="quiet">{remark}</span>}
     </div>
@@ -242,8 +246,6 @@ const meansOf = (rows: Cell[]): Mean[] => periodsOf(rows).map((period) => {
   const over = rows.filter((row) => row.period === period && row.complete);
   return { period, returned: over.reduce((n, row) => n + row.returned, 0), visitors: over.reduce((n, row) => n + row.visitors, 0) };
 });
-
-const shareOf = (returned: number, visitors: number): number => (100 * returned) / visitors;
 
 function Means({ rows, periods, step }: { rows: Cell[]; periods: number[]; step: number }) {
   const means = meansOf(rows);
