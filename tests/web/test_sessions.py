@@ -29,7 +29,7 @@ def test_visits_are_those_of_the_api_and_sort(dashboard: Dashboard) -> None:
     dashboard.open("sessions", sort="page_views:desc")
     assert shown_visits(dashboard) == visits(dashboard, "desc")
 
-    dashboard.press("Page views ↓", "main")
+    dashboard.press("Page views\u00a0↓", "main")
     dashboard.until("location.search.includes('sort=page_views:asc')")
     dashboard.settle()
     assert shown_visits(dashboard) == visits(dashboard, "asc")

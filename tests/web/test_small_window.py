@@ -87,7 +87,7 @@ def test_all_columns_are_shown_on_demand(dashboard: Dashboard) -> None:
     dashboard.open("sessions")
     heads = "[...document.querySelectorAll('thead th')].filter((e) => e.checkVisibility()).length"
     assert dashboard.tab.js(heads) == 3
-    dashboard.press("All columns", "main")
+    dashboard.press("Show 5 more columns", "main")
     dashboard.until(f"{heads} === 8")
     dashboard.press("Fewer columns", "main")
     dashboard.until(f"{heads} === 3")

@@ -50,7 +50,7 @@ def test_tables_rate_each_page_and_device_in_words(dashboard: Dashboard) -> None
     heads = "[...document.querySelectorAll('section[aria-label=\"Side by side\"] th[scope=col]')]"
     titles = dashboard.until(f"{heads}.map((head) => head.innerText.trim())")
     of_all = sum(row["samples"] for row in dashboard.ask("vitals_overview"))
-    assert shown[titles.index("Measurements of all vitals ↓")] == str(of_all)
+    assert shown[titles.index("Measurements of all vitals\u00a0↓")] == str(of_all)
 
 
 def test_each_vital_of_a_page_has_its_samples_and_few_are_uncertain(dashboard: Dashboard) -> None:

@@ -245,7 +245,7 @@ export const texts: Texts & MoreTexts = {
     filterBy: (what: string) => `Filtern nach ${isolate(what)}`,
     visitorsOf: (what: string) => `Besucher von ${isolate(what)} einzeln`,
     unfilter: (what: string) => `Filter ${isolate(what)} entfernen`,
-    page: (page: number, pages: number) => `Seite ${page} von ${pages}`,
+    rows: (from: string, to: string, total: string) => `${from}–${to} von ${total}`,
     previousPage: "Vorige Seite", nextPage: "Nächste Seite",
   },
   chart: {
@@ -272,14 +272,14 @@ export const texts: Texts & MoreTexts = {
     began: "zuvor zu wenig Daten", beganHint: "Die Daten beginnen erst im Vergleichszeitraum; eine Änderung würde nichts aussagen.",
   },
   sessions: {
-    title: "Besuche", value: "Wert", began: "Beginn", length: "Dauer", lastEvent: "Letztes Ereignis", entry: "Einstiegsseite", source: "Referrer", country: "Land", device: "Gerät",
+    title: "Besuche", count: (n: number, shown: string) => plural(n, "1 Besuch", `${shown} Besuche`), value: "Wert", began: "Beginn", length: "Dauer", lastEvent: "Letztes Ereignis", entry: "Einstiegsseite", source: "Quelle", country: "Land", device: "Gerät",
     visitor: "Besucher", timeline: "Verlauf", back: "Alle Besuche",
     one: (id: string) => `Besuch ${isolate(id)}`,
     unknown: "Dieser Besuch liegt nicht im Zeitraum. Oben einen längeren wählen.",
     first: (shown: number, all: number) => `Gezeigt werden die ersten ${shown} von ${all} Ereignissen.`,
   },
   visitors: {
-    title: "Besucher", visitor: "Besucher", firstSeen: "Zuerst im Zeitraum", source: "Referrer", country: "Land",
+    title: "Besucher", count: (n: number, shown: string) => plural(n, "1 Besucher", `${shown} Besucher`), visitor: "Besucher", firstSeen: "Zuerst im Zeitraum", source: "Erster Referrer", country: "Land",
     device: "Gerät", profile: "Profil", time: "Zeit auf der Website", traits: "Merkmale", sessions: "Besuche",
     timeline: "Verlauf, neueste zuerst", back: "Alle Besucher", search: "ID, Name oder E-Mail",
     unknown: "Von diesem Besucher gibt es im Zeitraum nichts. Oben einen längeren wählen.",
@@ -325,7 +325,7 @@ export const texts: Texts & MoreTexts = {
     between: (from: string, to: string) => `${isolate(from)} bis unter ${isolate(to)}`,
   },
   paths: {
-    title: "Wege der Besuche", table: "Pfade", path: "Pfad", from: "Von Seite", to: "Zu Seite", steps: "Schritte",
+    title: "Wege der Besuche", table: "Pfade", count: (n: number, shown: string) => plural(n, "1 Pfad", `${shown} Pfade`), path: "Pfad", from: "Von Seite", to: "Zu Seite", steps: "Schritte",
     entry: "die Einstiegsseite", anywhere: "jede Seite", reset: "Alle Pfade", step: (n: number) => `Schritt ${n}`,
     others: (n: number, shown: string) => plural(n, "1 andere Seite", `${shown} andere Seiten`), otherPages: "andere Seiten", byFolder: "Seiten nach Ordner zusammenfassen",
     note: "Die Höhe eines Balkens entspricht den Besuchen, die die Seite in diesem Schritt aufriefen; der rote Ansatz unten sind die Besuche, die danach endeten.",
@@ -461,7 +461,7 @@ export const texts: Texts & MoreTexts = {
   },
   table: {
     sortBy: (what: string) => `Sortieren nach ${isolate(what)}`,
-    allColumns: "Alle Spalten", fewColumns: "Weniger Spalten",
+    moreColumns: (n: number) => plural(n, "1 weitere Spalte zeigen", `${n} weitere Spalten zeigen`), fewColumns: "Weniger Spalten",
   },
   dialog: { close: "Schließen", type: (text: string) => `Zur Bestätigung ${isolate(text)} eingeben` },
   keyboard: {
@@ -507,6 +507,7 @@ export const texts: Texts & MoreTexts = {
     droppedBefore: (name: string) => `Besucher, die davor abbrachen: ${isolate(name)}`,
   },
   goals: {
+    count: (n: number, shown: string) => plural(n, "1 Ziel", `${shown} Ziele`),
     onPage: (filter: string) => `„${filter}“ zählt nur, was auf dieser Seite selbst geschah.`,
     ofVisitors: "Alles von Besuchern zählen, die sie sahen",
     anyOrder: "Hier zählen Besucher, ob sie das Ziel davor oder danach erreichten. Ein Funnel zählt die, die es danach erreichten.",

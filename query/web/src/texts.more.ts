@@ -35,14 +35,14 @@ const english = {
     ofBots: "All of them are of programs (bots), which numbers leave out unless “Include bots” is chosen in Options.",
   },
   sessions: {
-    title: "Visits", value: "Value", began: "Began", length: "Duration", lastEvent: "Last event", entry: "Entry page", source: "Referrer", country: "Country", device: "Device",
+    title: "Visits", count: (n: number, shown: string) => plural(n, "1 visit", `${shown} visits`), value: "Value", began: "Began", length: "Duration", lastEvent: "Last event", entry: "Entry page", source: "Source", country: "Country", device: "Device",
     visitor: "Visitor", timeline: "What happened", back: "All visits",
     one: (id: string) => `Visit ${isolate(id)}`,
     unknown: "Nothing of this visit is in the time range. Choose a longer one above.",
     first: (shown: number, all: number) => `The first ${shown} of ${all} events are shown.`,
   },
   visitors: {
-    title: "Visitors", visitor: "Visitor", firstSeen: "First in period", source: "Referrer", country: "Country",
+    title: "Visitors", count: (n: number, shown: string) => plural(n, "1 visitor", `${shown} visitors`), visitor: "Visitor", firstSeen: "First in period", source: "First referrer", country: "Country",
     device: "Device", profile: "Profile", time: "Time on the site", traits: "Traits", sessions: "Visits",
     timeline: "What happened, newest first", back: "All visitors", search: "Id, name or email address",
     unknown: "This visitor did nothing in the time range. Choose a longer one above.",
@@ -78,7 +78,7 @@ const english = {
     between: (from: string, to: string) => `${isolate(from)} to below ${isolate(to)}`,
   },
   paths: {
-    title: "Flow of visits", table: "Paths", path: "Path", from: "From page", to: "To page", steps: "Steps",
+    title: "Flow of visits", table: "Paths", count: (n: number, shown: string) => plural(n, "1 path", `${shown} paths`), path: "Path", from: "From page", to: "To page", steps: "Steps",
     entry: "the entry page", anywhere: "any page", reset: "All paths", step: (n: number) => `Step ${n}`,
     others: (n: number, shown: string) => plural(n, "1 other page", `${shown} other pages`), otherPages: "other pages", byFolder: "Join pages by folder",
     note: "A bar is as high as the visits that viewed the page at this step; the stub at its lower end is the visits that left after it.",

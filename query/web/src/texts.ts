@@ -222,7 +222,7 @@ export const texts = {
     filterBy: (what: string) => `Filter by ${isolate(what)}`,
     visitorsOf: (what: string) => `Visitors of ${isolate(what)} one by one`,
     unfilter: (what: string) => `Remove the filter ${isolate(what)}`,
-    page: (page: number, pages: number) => `Page ${page} of ${pages}`,
+    rows: (from: string, to: string, total: string) => `${from}–${to} of ${total}`,
     previousPage: "Previous page", nextPage: "Next page",
   },
   chart: {
@@ -294,7 +294,7 @@ export const texts = {
   },
   table: {
     sortBy: (what: string) => `Sort by ${isolate(what)}`,
-    allColumns: "All columns", fewColumns: "Fewer columns",
+    moreColumns: (n: number) => plural(n, "Show 1 more column", `Show ${n} more columns`), fewColumns: "Fewer columns",
   },
   dialog: { close: "Close", type: (text: string) => `Type ${isolate(text)} to confirm` },
   keyboard: {
@@ -303,6 +303,7 @@ export const texts = {
   },
   spans: { day: "d", hour: "h", minute: "min", second: "s" },
   goals: {
+    count: (n: number, shown: string) => plural(n, "1 goal", `${shown} goals`),
     onPage: (filter: string) => `"${filter}" counts only what happened on that page itself.`,
     ofVisitors: "Count all of the visitors who saw it",
     anyOrder: "Visitors count here whether they reached the goal before or after that. A funnel counts those who reached it after.",

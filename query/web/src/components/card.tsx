@@ -25,8 +25,10 @@ export interface Tab {
   label: string;
 }
 
-export function Card({ title, subtitle, tabs, tab, onTab, ask, request, requests = [], definition, file, load, fields, remark, actions, menu, className = "", children }: {
+export function Card({ title, heading, subtitle, tabs, tab, onTab, ask, request, requests = [], definition, file, load, fields, remark, actions, menu, className = "", children }: {
   title: string;
+  /** What is shown in place of the title, such as the number of rows where the view has the same title. */
+  heading?: string;
   subtitle?: ComponentChildren;
   tabs?: Tab[];
   tab?: string;
@@ -56,7 +58,7 @@ export function Card({ title, subtitle, tabs, tab, onTab, ask, request, requests
   return (
     <section class={`card ${className}`} aria-label={title}>
       <header class="card-head">
-        <h2>{title}</h2>
+        <h2>{heading ?? title}</h2>
         {subtitle}
         {tabs && onTab && <Tabs tabs={tabs} chosen={tab ?? tabs[0]!.id} choose={onTab} />}
         <span class="card-actions">

@@ -1,7 +1,9 @@
 // A table of rows: sortable columns, pages, a row header.
 import type { ComponentChildren } from "preact";
-import { useOpened } from "./opened";
+import { formatNumber } from "../state/format";
 import { texts } from "../texts";
+import { Icon } from "./icon";
+import { useOpened } from "./opened";
 
 export interface Column<One> {
   key: string;
@@ -94,12 +96,20 @@ export function DataTable<One>({ label, columns, rows, rowKey, sort, onSort, tot
       </table>
     </div>
   );
-  if (!columns.some(isExtra)) return table;
+  const extra = columns.filter(isExtra);
+  const wide = extra.filter((column) => column.extra === "wide").length;
+  if (!extra.length) return table;
   return (
     <>
       {table}
-      <button type="button" class={`quiet-button show-all ${columns.some(({ extra }) => extra === "wide") ? "wide" : ""}`} aria-pressed={all} onClick={() => setAll(!all)}>
-        {all ? texts.table.fewColumns : texts.table.allColumns}
+      <button type="button" class={`button show-all ${wide ? "wide" : ""}`} aria-pressed={all} onClick={() => setAll(!all)}>
+        <Icon name="table" />
+        {all ? texts.table.fewColumns : (
+          <>
+            <span class="phone-only">{texts.table.moreColumns(extra.length)}</span>
+            <span class="of-wide">{texts.table.moreColumns(wide)}</span>
+          </>
+        )}
       </button>
     </>
   );
@@ -115,19 +125,21 @@ function SortButton<One>({ column, sort, onSort }: {
   return (
     <button type="button" class="sort" title={texts.table.sortBy(column.label)}
       onClick={() => onSort({ field: column.key, direction })}>
-      {column.label}{active && <span aria-hidden="true">{sort.direction === "asc" ? " ↑" : " ↓"}</span>}
+      {column.label}{active && <span aria-hidden="true">{sort.direction === "asc" ? "\u00a0↑" : "\u00a0↓"}</span>}
     </button>
   );
 }
 
-export function Pages({ page, pages, go }: { page: number; pages: number; go: (page: number) => void }) {
-  if (pages <= 1) return null;
+/** Buttons to the rows before and after those of a page; none where all are on it. */
+export function Pages({ page, total, size, go }: { page: number; total: number; size: number; go: (page: number) => void }) {
+  if (total <= size) return null;
   const t = texts.breakdowns;
+  const rows = t.rows(formatNumber((page - 1) * size + 1), formatNumber(Math.min(total, page * size)), formatNumber(total));
   return (
-    <nav class="pages" aria-label={t.page(page, pages)}>
+    <nav class="pages" aria-label={rows}>
       <button type="button" class="button" disabled={page <= 1} onClick={() => go(page - 1)}>{t.previousPage}</button>
-      <span>{t.page(page, pages)}</span>
-      <button type="button" class="button" disabled={page >= pages} onClick={() => go(page + 1)}>{t.nextPage}</button>
+      <span>{rows}</span>
+      <button type="button" class="button" disabled={page * size >= total} onClick={() => go(page + 1)}>{t.nextPage}</button>
     </nav>
   );
 }

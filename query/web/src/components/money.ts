@@ -59,10 +59,16 @@ function amountsOf(rows: MetricsRow[], at: number, currencyOf: (row: MetricsRow)
   return [...amounts].map(([currency, [value, conversions]]) => [currency, value, conversions]);
 }
 
-/** The revenue of rows by a dimension that names them, such as visits or events: none until it is known; null where no property is money. */
-export function useRevenueBy(dimension: string, names: string[]): Map<string, Amounts> | null {
+/** By the names of rows. */
+export interface Revenue {
+  amounts: Map<string, Amounts>;
+  isKnown: boolean;
+}
+
+/** The revenue of rows by a dimension that names them, such as visits or events; null where no property is money. */
+export function useRevenueBy(dimension: string, names: string[]): Revenue | null {
   const money = useMoney();
-  const { value: rows } = useMetrics(money?.length && names.length ? {
+  const { value: rows, error } = useMetrics(money?.length && names.length ? {
     metrics: ["revenue", "orders"], dimensions: [dimension, "currency"], filters: [{ field: dimension, operator: "in", value: names }] as Schemas["Filter"][],
   } : null);
   if (!money?.length) return null;
@@ -71,7 +77,7 @@ export function useRevenueBy(dimension: string, names: string[]): Map<string, Am
     const name = String(row[dimension]);
     if (row.revenue) amounts.set(name, [...(amounts.get(name) ?? []), [row.currency as string | null, Number(row.revenue), Number(row.orders)]]);
   }
-  return amounts;
+  return { amounts, isKnown: rows !== null || error !== null };
 }
 
 export const amountsText = (amounts: Amounts): string =>

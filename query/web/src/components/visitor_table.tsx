@@ -1,7 +1,7 @@
 // Visitors as rows, sorted and page by page: all of them, or those behind a number.
-import type { Ask } from "../api/ask";
+import type { Answer, Ask } from "../api/ask";
 import { timezone } from "../api/session";
-import { useAnswer } from "../api/use";
+import type { Loaded } from "../api/use";
 import { address, goOwn } from "../state/address";
 import type { FileColumn } from "../state/csv";
 import { countryName, formatInstant, formatNumber } from "../state/format";
@@ -58,16 +58,15 @@ export const VISITOR_FILE: FileColumn[] = [
   { field: "traits", label: t.traits },
 ];
 
-export function VisitorTable({ ask, label, empty }: { ask: Ask<"profile_list" | "visitors">; label: string; empty?: string }) {
+export function VisitorTable({ loaded, label, empty }: { loaded: Loaded<Answer<"profile_list" | "visitors">>; label: string; empty?: string }) {
   const { own } = address.value;
-  const loaded = useAnswer(ask);
   return (
     <Async loaded={loaded} lines={14} isEmpty={({ rows }) => !rows.length} empty={empty}>
       {({ rows, total }) => (
         <>
           <DataTable label={label} className="many" columns={COLUMNS} rows={rows as Visitor[]} rowKey={(row) => row.visitor_id} sort={sortOf(own)}
             onSort={({ field, direction }) => goOwn({ sort: `${field}:${direction}`, page: "" })} />
-          <Pages page={pageOf(own)} pages={Math.ceil(total / ROWS)} go={(to) => goOwn({ page: to > 1 ? String(to) : "" })} />
+          <Pages page={pageOf(own)} total={total} size={ROWS} go={(to) => goOwn({ page: to > 1 ? String(to) : "" })} />
         </>
       )}
     </Async>

@@ -42,7 +42,7 @@ export function VisitorsDialog({ title, of, close }: {
               { key: "views", label: texts.metrics.pageviews, number: true, render: (row) => formatNumber(row.page_views) },
               { key: "last", extra: true, label: t.last, number: true, render: (row) => formatInstant(row.last_visit, timezone.value) },
             ]} />
-            <Pages page={page} pages={Math.ceil(total / ROWS)} go={setPage} />
+            <Pages page={page} total={total} size={ROWS} go={setPage} />
           </>
         )}
       </Async>

@@ -80,7 +80,7 @@ function BotTable() {
           <>
             <DataTable label={t.title} columns={COLUMNS} rows={rows} rowKey={reasonOf} sort={sort}
               onSort={({ field, direction }) => goOwn({ sort: `${field}:${direction}`, page: "" })} />
-            <Pages page={page} pages={Math.ceil(total / ROWS)} go={(to) => goOwn({ page: to > 1 ? String(to) : "" })} />
+            <Pages page={page} total={total} size={ROWS} go={(to) => goOwn({ page: to > 1 ? String(to) : "" })} />
           </>
         )}
       </Async>

@@ -244,7 +244,7 @@ function GroupTable({ hasBefore }: { hasBefore: boolean }) {
           <>
             <DataTable label={t.groups} columns={columnsOf(visitors, hasBefore, series, isRunning)} rows={rows} rowKey={keyOf} sort={sort}
               onSort={({ field, direction }) => goOwn({ sort: `${field}:${direction}`, page: "" })} />
-            <Pages page={page} pages={Math.ceil(total / ROWS)} go={(to) => goOwn({ page: to > 1 ? String(to) : "" })} />
+            <Pages page={page} total={total} size={ROWS} go={(to) => goOwn({ page: to > 1 ? String(to) : "" })} />
           </>
         )}
       </Async>

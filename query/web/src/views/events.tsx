@@ -7,8 +7,9 @@ import { Card } from "../components/card";
 import { Change, changeColumn, changeFile, RowChange } from "../components/change";
 import { type Column, DataTable, Pages, parseSort } from "../components/data_table";
 import { Facts } from "../components/facts";
-import { type Amounts, amountsText, useMoney, useRevenueBy } from "../components/money";
+import { amountsText, type Revenue, useMoney, useRevenueBy } from "../components/money";
 import { PropertyCard } from "../components/property_card";
+import { RevenueCell } from "../components/revenue_cell";
 import { Search } from "../components/search";
 import { countFormat } from "../components/series_chart";
 import { Async, unlessFiltered } from "../components/states";
@@ -57,9 +58,17 @@ const shareOf = (events: unknown, all: number): number => (all ? (100 * Number(e
 const shareColumn = (all: number): Column<OneEvent> =>
   ({ key: "share", extra: true, label: t.share, number: true, bar: (row) => shareOf(row.total_events, all) / 100, render: (row) => formatPercent(shareOf(row.total_events, all)) });
 
-const revenueColumns = (values: Map<string, Amounts> | null): Column<OneEvent>[] => (values ? [{
-  key: "revenue", extra: true, label: t.revenue, number: true, render: (row) => (values.has(row.name) ? amountsText(values.get(row.name)!) : <span class="quiet">–</span>),
+const revenueColumns = (values: Revenue | null): Column<OneEvent>[] => (values ? [{
+  key: "revenue", extra: true, label: t.revenue, number: true, render: (row) => <RevenueCell of={values} name={row.name} />,
 }] : []);
+
+/** Of all rows, where they have one currency. */
+function revenueSum(values: Revenue | null): string | null {
+  const amounts = [...(values?.amounts.values() ?? [])].flat();
+  const [first] = amounts;
+  if (!first || amounts.some(([currency]) => currency !== first[0])) return null;
+  return amountsText([[first[0], amounts.reduce((sum, [, value]) => sum + value, 0)]]);
+}
 
 const TOTAL: [string, string] = ["total_events", m.events];
 const fileOf = (all: number): FileColumn[] => [
@@ -125,9 +134,10 @@ function EventTable({ search, filters }: { search: string } & OfEvent) {
                 share: formatPercent(shareOf(all.total_events, all.total_events)),
                 unique_users: <span title={t.once}>{formatNumber(all.unique_users)}</span>,
                 unique_sessions: <span title={t.once}>{formatNumber(all.unique_sessions)}</span>,
+                revenue: total === rows.length && revenueSum(values),
               }}
               onSort={({ field, direction }) => goOwn({ sort: `${field}:${direction}`, page: "" })} />
-            <Pages page={page} pages={Math.ceil(total / ROWS)} go={(to) => goOwn({ page: to > 1 ? String(to) : "" })} />
+            <Pages page={page} total={total} size={ROWS} go={(to) => goOwn({ page: to > 1 ? String(to) : "" })} />
           </>
         )}
       </Async>

@@ -71,14 +71,14 @@ export default function Goals() {
   const file = values && [...FILE, ...valueFile([...values.values()]), ...changeFile(CONVERSIONS, before)];
   return (
     <>
-      <Card title={t.title} ask={goals.length ? ask : undefined} file={file} fields={[...FILE, { field: "value", label: t.value }]} className="wide" actions={writes && (
+      <Card title={t.title} heading={all.length ? t.count(all.length, formatNumber(all.length)) : undefined} ask={goals.length ? ask : undefined} file={file} fields={[...FILE, { field: "value", label: t.value }]} className="wide" actions={writes && (
         <button type="button" class="button" onClick={() => setEdited("new")}><Icon name="plus" />{t.create}</button>)}>
         <PageNote />
         {filters.some((filter) => filter.has_done ?? filter.has_not_done) && <p class="notice">{t.anyOrder}</p>}
         <Async loaded={saved} lines={4} empty={t.none} isEmpty={() => !goals.length}>
           {() => <GoalTable goals={goals} ask={ask} values={values} before={before} edit={writes ? setEdited : null} />}
         </Async>
-        <Pages page={page} pages={pages} go={(to) => goOwn({ page: String(to) })} />
+        <Pages page={page} total={all.length} size={MOST_ASKED} go={(to) => goOwn({ page: String(to) })} />
       </Card>
       {all.length > 0 && <Attribution goals={all} />}
       {edited && <GoalDialog goal={edited === "new" ? null : edited} close={() => setEdited(null)} done={done} />}

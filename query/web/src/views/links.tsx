@@ -60,7 +60,7 @@ function AllLinks() {
               { key: "created", extra: true, label: t.created, number: true, render: (link) => formatInstant(link.createdAt, timezone.value) },
             ]} />
             {clicks && <p class="quiet">{t.inRange}</p>}
-            <Pages page={page} pages={Math.ceil(meta.total / ROWS)} go={(to) => go({ own: { page: String(to) } })} />
+            <Pages page={page} total={meta.total} size={ROWS} go={(to) => go({ own: { page: String(to) } })} />
           </>
         )}
       </Async>

@@ -59,7 +59,7 @@ function BreakdownList({ breakdown }: { breakdown: Breakdown }) {
           <>
             <DataTable label={breakdown.label} columns={[...columnsOf(breakdown, visitors), ...revenue.columns, ...changeColumn<Row>([breakdown.value, breakdown.valueLabel], comparison?.rows, before)]} rows={rows as unknown as Row[]} sort={sort}
               onSort={({ field, direction }) => goOwn({ sort: `${field}:${direction}`, page: "" })} />
-            <Pages page={page} pages={Math.ceil(total / ROWS)} go={(to) => goOwn({ page: to > 1 ? String(to) : "" })} />
+            <Pages page={page} total={total} size={ROWS} go={(to) => goOwn({ page: to > 1 ? String(to) : "" })} />
           </>
         )}
       </Async>

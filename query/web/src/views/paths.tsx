@@ -61,7 +61,7 @@ export default function Paths() {
           )}
         </Async>
       </Card>
-      <Card title={t.table} ask={ask} file={FILE} className="wide">
+      <Card title={t.table} heading={loaded.value ? t.count(loaded.value.total, formatNumber(loaded.value.total)) : undefined} ask={ask} file={FILE} className="wide">
         <Async loaded={loaded} lines={8} isEmpty={(value) => !value.rows.length}>
           {(value) => <PathTable rows={value.rows} />}
         </Async>
@@ -136,18 +136,19 @@ function PathTable({ rows }: { rows: Row<"paths">[] }) {
   return (
     <>
       <DataTable label={t.table} columns={COLUMNS} rows={rows.slice(ROWS * (page - 1), ROWS * page)} rowKey={(row) => row.name} />
-      <Pages page={page} pages={Math.ceil(rows.length / ROWS)} go={(to) => goOwn({ paths: to > 1 ? String(to) : "" })} />
+      <Pages page={page} total={rows.length} size={ROWS} go={(to) => goOwn({ paths: to > 1 ? String(to) : "" })} />
     </>
   );
 }
 
 function PathVisitors({ path, options }: { path: string; options: Record<string, unknown> }) {
   const ask = visitorsAsk({ name: "visitors", of: { name: "paths", ...options, path } });
+  const loaded = useAnswer(ask);
   const title = t.visitorsOf(path);
   return (
     <Card title={title} ask={ask} file={VISITOR_FILE} className="wide"
       actions={<button type="button" class="quiet-button" onClick={() => goOwn({ path: "" })}>{texts.dialog.close}</button>}>
-      <VisitorTable ask={ask} label={title} />
+      <VisitorTable loaded={loaded} label={title} />
     </Card>
   );
 }

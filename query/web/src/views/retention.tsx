@@ -268,6 +268,7 @@ function CellVisitors({ width }: { width: Width }) {
   const came = outcome !== "not_returned";
   const of = { name: "retention", period: width, date: cohort, after: Number(after), outcome: came ? "returned" : "not_returned" };
   const ask = visitorsAsk({ name: "visitors", of });
+  const loaded = useAnswer(ask);
   const title = t.visitorsOf(cohortText(cohort, width), t.after[width](Number(after)));
   return (
     <Card title={title} ask={ask} file={VISITOR_FILE} className="wide" tab={came ? "returned" : "not_returned"}
@@ -276,7 +277,7 @@ function CellVisitors({ width }: { width: Width }) {
       actions={<button type="button" class="quiet-button" onClick={() => goOwn({ cohort: "", after: "", outcome: "", page: "" })}>
         {texts.dialog.close}
       </button>}>
-      <VisitorTable ask={ask} label={title} />
+      <VisitorTable loaded={loaded} label={title} />
     </Card>
   );
 }

@@ -5,7 +5,8 @@ import { useAnswer } from "../api/use";
 import { Card } from "../components/card";
 import { type Column, DataTable, Pages, parseSort } from "../components/data_table";
 import { Facts } from "../components/facts";
-import { type Amounts, amountsText, useRevenueBy } from "../components/money";
+import { amountsText, type Revenue, useRevenueBy } from "../components/money";
+import { RevenueCell } from "../components/revenue_cell";
 import { Country, Device, Source } from "../components/seen_with";
 import { Async, Empty } from "../components/states";
 import { type Entry, Timeline } from "../components/timeline";
@@ -58,11 +59,11 @@ const COLUMNS: Column<Session>[] = [
 ];
 const VALUE_AT = COLUMNS.findIndex(({ key }) => key === "duration") + 1;
 
-function valueColumns(values: Map<string, Amounts> | null): Column<Session>[] {
+function valueColumns(values: Revenue | null): Column<Session>[] {
   if (!values) return [];
   return [{
     key: "value", extra: true, label: t.value, number: true,
-    render: (row) => (values.has(row.session_id) ? amountsText(values.get(row.session_id)!) : <span class="quiet">–</span>),
+    render: (row) => <RevenueCell of={values} name={row.session_id} />,
   }];
 }
 
@@ -89,14 +90,14 @@ function SessionTable() {
   const loaded = useAnswer(ask);
   const values = useRevenueBy("session_id", loaded.value?.rows.map((row) => row.session_id) ?? []);
   return (
-    <Card title={t.title} ask={ask} file={FILE} className="wide">
+    <Card title={t.title} heading={loaded.value ? t.count(loaded.value.total, formatNumber(loaded.value.total)) : undefined} ask={ask} file={FILE} className="wide">
       <Async loaded={loaded} lines={14} isEmpty={({ rows }) => !rows.length}>
         {({ rows, total }) => (
           <>
             <DataTable label={t.title} className="many" columns={[...COLUMNS.slice(0, VALUE_AT), ...valueColumns(values), ...COLUMNS.slice(VALUE_AT)]} rows={rows}
               rowKey={(row) => row.session_id} sort={sort}
               onSort={({ field, direction }) => goOwn({ sort: `${field}:${direction}`, page: "" })} />
-            <Pages page={page} pages={Math.ceil(total / ROWS)} go={(to) => goOwn({ page: to > 1 ? String(to) : "" })} />
+            <Pages page={page} total={total} size={ROWS} go={(to) => goOwn({ page: to > 1 ? String(to) : "" })} />
           </>
         )}
       </Async>
@@ -142,7 +143,7 @@ function SessionFacts({ row }: { row: Session }) {
       [t.began, formatInstant(row.first_visit, timezone.value)],
       [t.length, formatDuration(row.duration)],
       [m.pageviews, formatNumber(row.page_views)],
-      [t.value, values?.has(row.session_id) ? amountsText(values.get(row.session_id)!) : null],
+      [t.value, values?.amounts.has(row.session_id) ? amountsText(values.amounts.get(row.session_id)!) : null],
       [t.source, <Source name={row.source} />],
       [t.country, row.country && <Country code={row.country} />],
       [t.device, <Device device={row.device_type} browser={row.browser_name} system={row.os_name} />],

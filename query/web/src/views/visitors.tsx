@@ -32,10 +32,12 @@ export default function Visitors() {
   if (item) return <VisitorDetail key={item} id={item} />;
   const search = own.q ?? "";
   const ask = visitorsAsk({ name: "profile_list" }, search ? [whoseNameHas(search)] : []);
+  const loaded = useAnswer(ask);
+  const total = loaded.value?.total;
   return (
-    <Card title={t.title} ask={ask} file={VISITOR_FILE} className="wide">
+    <Card title={t.title} heading={total === undefined ? undefined : t.count(total, formatNumber(total))} ask={ask} file={VISITOR_FILE} className="wide">
       <Search value={search} label={t.search} />
-      <VisitorTable ask={ask} label={t.title} empty={search ? texts.states.emptySearch(search) : undefined} />
+      <VisitorTable loaded={loaded} label={t.title} empty={search ? texts.states.emptySearch(search) : undefined} />
     </Card>
   );
 }
@@ -102,7 +104,7 @@ function VisitorSessions({ filters }: { filters: Ask<"profile_sessions">["filter
             },
             { key: "views", label: m.pageviews, number: true, render: (row) => formatNumber(row.page_views) },
             { key: "duration", label: moreTexts.sessions.length, number: true, render: (row) => formatDuration(row.duration) },
-            { key: "referrer", extra: true, label: t.source, className: "nowrap", render: (row) => <Source name={row.referrer} /> },
+            { key: "referrer", extra: true, label: texts.filters.fields["visit.referrer_name"]!, className: "nowrap", render: (row) => <Source name={row.referrer} /> },
             { key: "country", extra: true, label: t.country, className: "nowrap", render: (row) => <Country code={row.country} region={row.region} /> },
             { key: "device", extra: true, label: t.device, className: "nowrap", render: (row) => <Device device={row.device} browser={row.browser} system={row.os} short /> },
           ]} />
@@ -128,7 +130,7 @@ function VisitorTimeline({ filters }: { filters: Ask<"visitor_timeline">["filter
           <>
             <Timeline label={t.timeline} entries={rows.map((row) => ({ ...row, kind: row.kind as Entry["kind"], session: row.session_id }))}
               heading={heading} />
-            <Pages page={page} pages={Math.ceil(total / ENTRIES)} go={(to) => goOwn({ entries: to > 1 ? String(to) : "" })} />
+            <Pages page={page} total={total} size={ENTRIES} go={(to) => goOwn({ entries: to > 1 ? String(to) : "" })} />
           </>
         )}
       </Async>

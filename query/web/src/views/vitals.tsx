@@ -224,7 +224,7 @@ function PageChanges() {
         {() => (
           <>
             <DataTable label={t.changes} columns={columns} rows={shown} rowKey={({ row }) => keyOf(row)} />
-            <Pages page={page} pages={Math.ceil(vitals.length / CHANGES)} go={(to) => goOwn({ changes: to > 1 ? String(to) : "" })} />
+            <Pages page={page} total={vitals.length} size={CHANGES} go={(to) => goOwn({ changes: to > 1 ? String(to) : "" })} />
           </>
         )}
       </Async>
@@ -302,7 +302,7 @@ function GroupTable({ title, label, type, display = (name) => name, keys: [sortK
           <>
             <DataTable label={title} columns={columnsOf(label, display)} rows={rows as unknown as Group[]} sort={sort}
               onSort={({ field, direction }) => goOwn({ [sortKey]: `${field}:${direction}`, [pageKey]: "" })} />
-            <Pages page={page} pages={Math.ceil(total / ROWS)} go={(to) => goOwn({ [pageKey]: to > 1 ? String(to) : "" })} />
+            <Pages page={page} total={total} size={ROWS} go={(to) => goOwn({ [pageKey]: to > 1 ? String(to) : "" })} />
           </>
         )}
       </Async>
