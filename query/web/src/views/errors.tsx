@@ -1,7 +1,7 @@
 // Errors in groups of one message, class, file and line, with what became of each since the time before; one group with its
 // stack, where it happens and the latest.
 import type { ComponentChildren } from "preact";
-import type { Ask, ComparedRow } from "../api/ask";
+import type { Ask } from "../api/ask";
 import { type ComparedData, useComparedData } from "../api/compared";
 import { useMetrics } from "../api/metrics";
 import { timezone } from "../api/session";
@@ -24,7 +24,7 @@ import { address, addressWith, comparison, follow, goOwn } from "../state/addres
 import type { FileColumn } from "../state/csv";
 import { condition } from "../state/filters";
 import { dayOf } from "../state/period";
-import { countryName, formatDay, formatInstant, formatNumber, formatPercent, listText, weekdayOf } from "../state/format";
+import { countryName, formatDays, formatInstant, formatNumber, formatPercent, formatRange, listText, weekdayOf } from "../state/format";
 import { texts } from "../texts";
 import { moreTexts } from "../texts.more";
 import type { IconName, Row, Schemas } from "../types";
@@ -67,28 +67,31 @@ const TOTALS: [field: keyof Row<"error_summary">, label: string, format: (value:
   ["uniqueErrorTypes", t.messages, formatNumber],
 ];
 
-/** From no errors at all there is no percentage. */
-function TotalChange({ field, compared, before }: { field: string; compared?: ComparedRow } & Compared) {
-  if (before === "enough" && !compared?.previous?.totalErrors) return <span class="change">{t.noneBefore}</span>;
-  return <Change percent={compared?.changePercent[field]} before={before} lessIsBetter />;
-}
-
 function Summary({ before }: Compared) {
   const ask: Ask<"error_summary"> = { name: "error_summary", compared: true };
   const loaded = useAnswer(ask);
+  const compared = loaded.value?.comparison;
+  // From no errors at all there is no percentage: that is said once.
+  const hadNone = before === "enough" && compared && !compared.rows[0]?.previous?.totalErrors;
   return (
-    <Card title={t.summary} ask={ask} fields={TOTALS.map(([field, label]) => ({ label, field }))} className="wide">
+    <Card title={t.summary} heading={moreTexts.events.totals} subtitle={hadNone && compared.start && compared.end && <span class="quiet">{noneIn(compared.start, compared.end)}</span>} ask={ask} fields={TOTALS.map(([field, label]) => ({ label, field }))} className="wide">
       <div class="facts-frame">
         <Async loaded={loaded} lines={2}>
           {({ rows: [row], comparison }) => (
             <Facts facts={TOTALS.map(([field, label, format]) => [label, (
-              <>{format(row?.[field] ?? 0)}{comparison && <> <TotalChange field={field} compared={comparison.rows[0]} before={before} /></>}</>
+              <><span class="figure">{format(row?.[field] ?? 0)}</span>{comparison && !hadNone && <> <Change percent={comparison.rows[0]?.changePercent[field]} before={before} lessIsBetter /></>}</>
             )])} />
           )}
         </Async>
       </div>
     </Card>
   );
+}
+
+function noneIn(start: string, end: string): string {
+  const day = (at: string) => formatDays({ start: at, end: at }, false);
+  const [last, until] = formatRange(start, end, timezone.value, (days) => day(days.end));
+  return t.noneIn(day(dayOf(Date.parse(start), timezone.value)), until ? `${last}, ${until}` : last);
 }
 
 const isWorrying = ({ state }: Pick<Group, "state">): boolean => state === "new" || state === "worse" || state === "back";
@@ -142,7 +145,7 @@ function State({ row }: { row: Group }) {
   const { state, since, count, previous_count: before, last_before: last } = row;
   const detail = state === "worse" ? [t.states.times(formatTimes(timesOf(row))), since && t.states.since(weekdayOf(since))].filter(Boolean).join(", ")
     : state === "new" ? since && t.states.since(weekdayOf(since))
-      : state === "back" ? last && t.states.lastBefore(formatDay(dayOf(Date.parse(last), timezone.value)))
+      : state === "back" ? last && t.states.lastBefore(formatInstant(last, timezone.value))
         : state === "better" ? t.states.fewer(formatPercent((100 * (before - count)) / before, 0)) : t.states.before(formatNumber(before));
   return (
     <span class={`state ${state}`} title={t.states.hint(formatNumber(count), formatNumber(before))}>
@@ -172,8 +175,9 @@ function columnsOf(visitors: number | undefined, hasBefore: boolean, series: Map
       key: "name", label: t.message, className: "message", render: (row) => (
         <>
           <a href={groupAddress(row)} onClick={follow}>{row.name}</a>
-          <small class="quiet" title={row.filename ?? undefined}>{[row.error_type, place(row)].filter(Boolean).join(" · ")}</small>
-          <small class="quiet">{whereText(row)}</small>
+          <small class="quiet whole-screen" title={row.filename ?? undefined}>{[row.error_type, place(row)].filter(Boolean).join(" · ")}</small>
+          <small class="quiet whole-screen">{whereText(row)}</small>
+          <small class="quiet phone-only">{[row.error_type, place(row).replace(/^.*\//, ""), row.path && t.pages(row.pages, formatNumber(row.pages))].filter(Boolean).join(" · ")}</small>
         </>
       ),
     },
@@ -184,7 +188,7 @@ function columnsOf(visitors: number | undefined, hasBefore: boolean, series: Map
     },
     { key: "count", label: t.errors, number: true, sortable: true, render: (row) => formatNumber(row.count) },
     {
-      key: "users", extra: true, label: t.visitors, number: true, sortable: true, bar: visitors ? (row) => row.users / visitors : undefined,
+      key: "users", extra: true, label: t.visitors, number: true, sortable: true,
       render: (row) => <>{formatNumber(row.users)}{visitors ? <small class="quiet"> {formatPercent((100 * row.users) / visitors)}</small> : null}</>,
     },
     { key: "first_seen", extra: "wide", label: t.first, sortable: true, className: "nowrap", render: (row) => formatInstant(row.first_seen, timezone.value) },
@@ -242,7 +246,7 @@ function GroupTable({ hasBefore }: { hasBefore: boolean }) {
       <Async loaded={loaded} lines={8} isEmpty={({ rows }) => !rows.length} empty={unlessFiltered(t.none)}>
         {({ rows, total }) => (
           <>
-            <DataTable label={t.groups} columns={columnsOf(visitors, hasBefore, series, isRunning)} rows={rows} rowKey={keyOf} sort={sort}
+            <DataTable label={t.groups} className="errors" columns={columnsOf(visitors, hasBefore, series, isRunning)} rows={rows} rowKey={keyOf} sort={sort}
               onSort={({ field, direction }) => goOwn({ sort: `${field}:${direction}`, page: "" })} />
             <Pages page={page} total={total} size={ROWS} go={(to) => goOwn({ page: to > 1 ? String(to) : "" })} />
           </>
