@@ -81,6 +81,10 @@ function Picture({ flow, pinned, pin, within, trace, setOver }: FlowChoice & {
   const letters = (Math.min(column, LAST_COLUMN) - BAR - STUB) / LETTER;
   return (
     <div class="table-frame" tabIndex={width > within ? 0 : undefined} role="region" aria-label={t.title}>
+      <ol class="flow-heads" style={{ width }}>
+        {flow.columns.map((_, i) => <li key={i}>{t.step(i + 1)}</li>)}
+        <li class="flow-key">{t.stub}</li>
+      </ol>
       <svg class={trace ? "flow traced" : "flow"} width={width} height={HEIGHT} viewBox={`0 0 ${width} ${HEIGHT}`} role="group" aria-label={t.title}
         onKeyDown={(event) => event.key === "Escape" && pin(null)}>
         {bands.map(({ band, from, to }, i) => (
@@ -216,6 +220,7 @@ function FlowList({ flow, pinned, pin, details }: FlowChoice & { details: Compon
                     <span class="bar" style={{ width: `${(100 * node.sessions) / flow.sessions}%` }} />
                     <button type="button" class="row-link" aria-pressed={node === pinned} onClick={() => pin(node === pinned ? null : node)}>{nodeName(node)}</button>
                   </th>
+                  <td class="number quiet">{node.left > 0 && t.leftHere(formatNumber(node.left))}</td>
                   <td class="number">{formatNumber(node.sessions)}</td>
                   <td class="number quiet">{formatPercent((100 * node.sessions) / flow.sessions)}</td>
                 </tr>

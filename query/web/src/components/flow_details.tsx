@@ -11,6 +11,8 @@ const t = moreTexts.paths;
 interface Part {
   name: string;
   sessions: number;
+  /** Whether it stands for several pages. */
+  isRest?: boolean;
 }
 
 interface Parts {
@@ -38,11 +40,12 @@ export function FlowDetails({ flow, node, actions }: { flow: Flow; node: FlowNod
 }
 
 const sum = (parts: Part[]): number => parts.reduce((all, { sessions }) => all + sessions, 0);
+const partOf = (node: FlowNode, sessions: number): Part => ({ name: nodeName(node), sessions, isRest: node.page === null });
 const edge = (name: string, sessions: number): Part[] => (sessions > 0 ? [{ name, sessions }] : []);
 
 function around({ bands }: Flow, node: FlowNode): [Parts, Parts] {
-  const came = bands.filter(({ to }) => to === node).map(({ from, sessions }) => ({ name: nodeName(from), sessions }));
-  const went = bands.filter(({ from }) => from === node).map(({ to, sessions }) => ({ name: nodeName(to), sessions }));
+  const came = bands.filter(({ to }) => to === node).map(({ from, sessions }) => partOf(from, sessions));
+  const went = bands.filter(({ from }) => from === node).map(({ to, sessions }) => partOf(to, sessions));
   const beyond = node.sessions - sum(went) - node.left;
   return [
     { title: t.cameFrom, pages: came, edges: edge(t.begun, node.sessions - sum(came)) },
@@ -52,22 +55,20 @@ function around({ bands }: Flow, node: FlowNode): [Parts, Parts] {
 
 /** Where visits begin, and after which pages they end. */
 function ends({ columns, paths }: Flow): [Parts, Parts] {
-  const left = new Map<string, number>();
-  for (const { page, left: sessions } of columns.flat()) {
-    const name = page ?? t.otherPages;
-    if (sessions) left.set(name, (left.get(name) ?? 0) + sessions);
-  }
-  const begun = new Map<string, number>();
-  for (const { nodes: [first], sessions } of paths) begun.set(nodeName(first!), (begun.get(nodeName(first!)) ?? 0) + sessions);
-  const parts = (counts: Map<string, number>): Part[] => [...counts].map(([name, sessions]) => ({ name, sessions }));
+  const left = new Map<string | null, number>();
+  for (const { page, left: sessions } of columns.flat()) if (sessions) left.set(page, (left.get(page) ?? 0) + sessions);
+  const begun = new Map<string | null, number>();
+  for (const { nodes: [first], sessions } of paths) begun.set(first!.page, (begun.get(first!.page) ?? 0) + sessions);
+  const parts = (counts: Map<string | null, number>): Part[] => [...counts].map(([page, sessions]) => ({ name: page ?? t.otherPages, sessions, isRest: page === null }));
   return [{ title: t.begins, pages: parts(begun) }, { title: t.leaves, pages: parts(left) }];
 }
 
+/** The most frequent pages by name; all others, those that the picture does not name included, are one row. */
 function PartsTable({ title, pages, edges = [], whole }: Parts & { whole: number }) {
-  const sorted = pages.toSorted((a, b) => b.sessions - a.sessions);
-  const rest = sorted.length > MOST ? sorted.slice(MOST - 1) : [];
-  const others = rest.length ? [{ name: t.others(rest.length, formatNumber(rest.length)), sessions: sum(rest) }] : [];
-  const shown = [...sorted.slice(0, sorted.length - rest.length), ...others];
+  const named = pages.filter(({ isRest }) => !isRest).toSorted((a, b) => b.sessions - a.sessions);
+  const first = pages.length > MOST || named.length < pages.length ? named.slice(0, MOST - 1) : named;
+  const rest = sum(pages) - sum(first);
+  const shown = rest > 0 ? [...first, { name: t.otherPages, sessions: rest }] : first;
   return (
     <table class="bars">
       <thead><tr><th scope="col" colSpan={3}>{title}</th></tr></thead>

@@ -56,7 +56,7 @@ export default function Paths() {
           {(value) => (
             <>
               <FlowPart flow={flow} byFolder={byFolder} />
-              <p class="quiet">{byFolder ? t.folderNote : t.note}{value.total > value.rows.length && ` ${t.most(formatNumber(value.rows.length), formatNumber(value.total))}`}</p>
+              <p class="quiet"><span class="phone-only">{t.note} </span>{byFolder && `${t.folderNote} `}{value.total > value.rows.length && t.most(formatNumber(value.rows.length), formatNumber(value.total))}</p>
             </>
           )}
         </Async>
