@@ -19,7 +19,8 @@ def test_percentiles_and_shares_are_those_of_the_api(dashboard: Dashboard) -> No
 
     value, shares = totals["LCP"]
     assert value.split("\n")[0].strip() == f"{measured['LCP']['p75'] / 1000:.2f} s"
-    assert value.split("\n")[-1].strip() == "poor"
+    samples = measured["LCP"]["samples"]
+    assert value.split("\n")[-1].strip() == f"Poor · {samples} measurements"
     metrics = ("good_lcp", "needs_improvement_lcp", "poor_lcp")
     [row] = dashboard.metrics(*metrics)
     assert shares == "LCP: good {}%, needs improvement {}%, poor {}%".format(

@@ -84,9 +84,8 @@ function Totals({ chosen }: { chosen: Vital }) {
                   <button type="button" aria-pressed={vital === chosen} title={t.bounds(...boundsText(vital))}
                     onClick={() => goOwn({ vital: vital === "LCP" ? "" : vital })}>
                     <span class="total-label">{`${vital} · ${t.names[vital]}`}</span>
-                    <span class="total-value"><RatedValue vital={vital} value={row?.p75} /></span>
-                    {row && <span class="quiet">{t.samples(formatNumber(row.samples))}</span>}
-                    {compared && <Change percent={compared.changePercent.p75} before={before} lessIsBetter hint={compared.previous?.p75 === 0 ? t.zeroBefore : t.littleBefore} />}
+                    <span class="total-value"><RatedValue vital={vital} value={row?.p75} samples={row?.samples} /></span>
+                    {compared && compared.changePercent.p75 !== null && <Change percent={compared.changePercent.p75} before={before} lessIsBetter />}
                   </button>
                   {row && share && (
                     <RatingBar vital={vital} shares={{
@@ -196,17 +195,17 @@ function PageChanges() {
     { key: "page", label: texts.filters.fields.path!, className: "long", render: ({ row }) => row.page },
     { key: "vital", label: t.vital, className: "nowrap", render: ({ row }) => <span title={t.names[row.metric_name]}>{row.metric_name}</span> },
     { key: "p75", label: t.p75, number: true, render: ({ row }) => <RatedValue vital={row.metric_name} value={row.p75} /> },
-    ...(before === "enough" ? [
+    ...(before === "enough" && shown.some(({ percent }) => percent !== null) ? [
       {
         key: "change", label: texts.breakdowns.change, number: true, render: ({ percent, before: value, row }) => (
           <>
             <Change percent={percent} before={before} lessIsBetter hint={t.littleBefore} />
-            {value !== null && <small class="quiet"> {texts.chart.was(formatVital(row.metric_name, value))}</small>}
+            {value !== null && <small class="quiet was"> {texts.chart.was(formatVital(row.metric_name, value))}</small>}
           </>
         ),
       } satisfies Column<PageVital>,
       ...(shown.some((each) => isWorse(each) && since.has(keyOf(each.row))) ? [
-        { key: "since", extra: true, label: t.since, className: "nowrap", render: (each) => (isWorse(each) && since.get(keyOf(each.row))) || "" } satisfies Column<PageVital>,
+        { key: "since", extra: "wide", label: t.since, className: "nowrap", render: (each) => (isWorse(each) && since.get(keyOf(each.row))) || "" } satisfies Column<PageVital>,
       ] : []),
     ] : []),
     ...(series.size ? [{
@@ -319,10 +318,10 @@ function Groups() {
 }
 
 /** A value with its rating, in color and in words. */
-function RatedValue({ vital, value }: { vital: Vital; value: number | null | undefined }) {
+function RatedValue({ vital, value, samples }: { vital: Vital; value: number | null | undefined; samples?: number }) {
   if (value === null || value === undefined) return <>–</>;
   const rating = ratingOf(vital, value);
-  return <span class={`rated ${rating}`}>{formatVital(vital, value)} <small>{t.ratings[rating]}</small></span>;
+  return <span class={`rated ${rating}`}>{formatVital(vital, value)} <small>{t.ratings[rating]}{samples !== undefined && ` · ${t.samples(samples, formatNumber(samples))}`}</small></span>;
 }
 
 /** Shares of the ratings as one bar. */
