@@ -29,8 +29,8 @@ def test_a_funnel_is_built_by_hand_and_shows_the_numbers_of_the_api(dashboard: D
     )
     for row, following, text in zip(rows, [*rows[1:], None], texts, strict=True):
         assert f"{row['visitors']} visitors" in text
-        assert f"{percent(row['conversion_rate'])} of all" in text
-        assert following is None or f"{following['dropped']} left here" in text
+        assert f"{percent(row['conversion_rate'])} of step 1" in text
+        assert following is None or f"{following['dropped']} did not continue" in text
     assert "steps=path%3A%252F" in dashboard.tab.address or "steps=path:" in dashboard.tab.address
 
 

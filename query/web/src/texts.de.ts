@@ -393,7 +393,7 @@ export const texts: Texts & MoreTexts = {
     unknown: "Dieser Fehler trat im Zeitraum nicht auf. Oben einen längeren wählen.",
   },
   bots: {
-    title: "Bots und KI-Crawler", bot: "Bot", purpose: "Zweck", differentPages: "Verschiedene Seiten", pages: "Von Bots gelesene Seiten",
+    title: "Bots und KI-Crawler", bot: "Bot", purpose: "Zweck", differentPages: "Seiten", pages: "Von Bots gelesene Seiten",
     page: "Seite", series: "Ereignisse von Bots im Zeitverlauf", first: "Zuerst im Zeitraum", last: "Zuletzt im Zeitraum", back: "Alle Bots",
     none: "Keine Bots in diesem Zeitraum. Sichtbar sind nur Bots, die das Skript einer Seite ausführen oder Kurzlinks aufrufen.",
   },
@@ -476,7 +476,6 @@ export const texts: Texts & MoreTexts = {
     count: (total: number, shown: string) => plural(total, "1 Besucher", `${shown} Besucher`),
     visitor: "Besucher", country: "Land", device: "Gerät", last: "Zuletzt gesehen",
   },
-  spans: { day: "Tg.", hour: "Std.", minute: "Min.", second: "Sek." },
   funnels: {
     title: "Funnel", steps: "Schritte", nobody: "Den ersten Schritt hat in diesem Zeitraum niemand gemacht.",
     pick: "Mindestens zwei Schritte wählen: Seiten, Ereignisse oder Ziele.", pickShared: "Mindestens zwei Schritte wählen: Seiten oder Ereignisse.",
@@ -490,13 +489,13 @@ export const texts: Texts & MoreTexts = {
     confirmDelete: (name: string) => `Funnel ${isolate(name)} löschen? Niemand findet ihn mehr, und Links darauf öffnen nichts.`,
     unknown: "Diesen Funnel gibt es nicht mehr.",
     unknownGoal: (name: string) => `Ein Ziel ${isolate(name)} gibt es nicht. Einen anderen Schritt wählen, oder unter Ziele eines mit diesem Namen speichern.`,
-    name: "Seite oder Ereignis", conversion: "Von allen", stepConversion: "Vom Schritt davor", left: "Abbrüche", medianTime: "Mediane Zeit seit dem Schritt davor",
+    name: "Seite oder Ereignis", conversion: "Von Schritt 1", stepConversion: "Vom Schritt davor", left: "Abbrüche", medianTime: "Mediane Zeit seit dem Schritt davor",
     window: "Innerhalb von", windows: { hour: "1 Stunde", day: "1 Tag", week: "7 Tagen", month: "30 Tagen" },
-    by: "Gezählt", breakdown: "Aufteilen nach", none: "nichts", other: "Alle anderen", absent: "(keine)",
+    by: "Gezählt", breakdown: "Aufteilen nach", none: "Nichts", other: "Alle anderen", absent: "(keine)",
     total: (rate: string, last: string, first: string) => `${rate} bis zum Ende: ${last} von ${first}`,
     visitors: (n: number, text: string) => plural(n, "1 Besucher", `${text} Besucher`), visits: (n: number, text: string) => plural(n, "1 Besuch", `${text} Besuche`),
-    dropped: (n: string, rate: string) => `${n} hier abgebrochen (${rate})`, mostLeft: "Der Schritt mit den meisten Abbrüchen",
-    ofAll: (rate: string) => `${rate} von allen`, ofBefore: (rate: string) => `${rate} vom Schritt davor`,
+    dropped: (n: string, rate: string) => `${n} machten nicht weiter (${rate})`, mostLeft: "Der Schritt mit den meisten Abbrüchen",
+    ofAll: (rate: string) => `${rate} von Schritt 1`, ofBefore: (rate: string) => `${rate} vom Schritt davor`,
     median: (time: string) => `${time} nach dem Schritt davor (Median)`,
     properties: "Eigenschaften von Ereignissen", group: "Gruppe", byGroup: (field: string) => `Funnel nach ${field}`, ofGroup: (field: string, group: string) => `${field}: ${isolate(group)}`,
     allGroups: "Alle Gruppen", showGroup: (group: string) => `Funnel von ${isolate(group)} zeigen`, allTogether: "Alle zusammen", completedCount: "Abgeschlossen",
@@ -520,8 +519,8 @@ export const texts: Texts & MoreTexts = {
     who: (name: string) => `Besucher, die ${isolate(name)} erreichten`,
     attribution: "Welche Besuche dazu führten", goal: "Ziel", model: "Angerechnet wird", by: "Nach", noTouch: "(kein Besuch davor)",
     models: {
-      last_touch: "der letzte Besuch", first_touch: "der erste Besuch", last_non_direct: "der letzte nicht direkte Besuch",
-      linear: "jeder Besuch gleich", position_based: "erster und letzter je 40 %, Rest dazwischen",
+      last_touch: "Der letzte Besuch", first_touch: "Der erste Besuch", last_non_direct: "Der letzte nicht direkte Besuch",
+      linear: "Jeder Besuch gleich", position_based: "Erster und letzter je 40 %, Rest dazwischen",
     },
   },
   links: {
@@ -555,6 +554,11 @@ export const texts: Texts & MoreTexts = {
       revenueBySource: "Umsatz nach Quelle", bounceByEntry: "Absprungrate nach Einstiegsseite", ordersByDay: "Bestellungen nach Tag", channelsByDay: "Kanäle im Zeitverlauf",
       goalByDevice: "Conversion nach Gerät", loadingByPage: "Ladezeit nach Seite", hours: "Besuche nach Tageszeit", newByDay: "Neue und wiederkehrende Besucher",
       errorsByBrowser: "Fehler nach Browser",
+    },
+    exampleHints: {
+      revenueBySource: "Welche Quellen Umsatz bringen", bounceByEntry: "Wo Besucher ankommen und gleich wieder gehen", ordersByDay: "Wie viele Bestellungen jeder Tag hat",
+      channelsByDay: "Wie sich die Kanäle entwickeln", goalByDevice: "Auf welchen Geräten Besucher das Ziel erreichen", loadingByPage: "Welche Seiten langsam erscheinen",
+      hours: "Wann Besucher kommen", newByDay: "Wie viele zum ersten Mal kommen", errorsByBrowser: "Welche Browser Fehler haben",
     },
     all: "Alle Analysen", savedOnes: "Gespeicherte Analysen", noneSaved: "Noch sind keine Analysen gespeichert. Erst etwas fragen, dann hier speichern.",
     byWhom: (name: string, ago: string) => `${isolate(name)}, ${ago}`, madeElsewhere: "Diese Abfrage wurde über die API gespeichert. Sie enthält mehr, als diese Seite zeigen kann.",
@@ -825,6 +829,7 @@ export const texts: Texts & MoreTexts = {
     seconds: (seconds: number) => `${seconds} s`,
     minutes: (minutes: number, seconds: string) => `${minutes} min ${seconds} s`,
     hours: (hours: number, minutes: string) => `${hours} h ${minutes} min`,
+    days: (days: number, hours: number) => plural(days, `1 Tag ${hours} h`, `${days} Tage ${hours} h`),
   },
   names: {
     channel: {

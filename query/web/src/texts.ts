@@ -301,7 +301,6 @@ export const texts = {
     search: "Search or filter", help: "Show this help", earlier: "Earlier time range", later: "Later time range", refresh: "Ask again now",
     opens: (view: string, key: string) => `${view} (${key})`, close: "Close what is open",
   },
-  spans: { day: "d", hour: "h", minute: "min", second: "s" },
   goals: {
     count: (n: number, shown: string) => plural(n, "1 goal", `${shown} goals`),
     onPage: (filter: string) => `"${filter}" counts only what happened on that page itself.`,
@@ -317,8 +316,8 @@ export const texts = {
     who: (name: string) => `Visitors who reached ${isolate(name)}`,
     attribution: "Which visits led to it", goal: "Goal", model: "Credit goes to", by: "By", noTouch: "(no visit before it)",
     models: {
-      last_touch: "the last visit", first_touch: "the first visit", last_non_direct: "the last visit that is not direct",
-      linear: "all visits alike", position_based: "first and last 40 % each, the rest between",
+      last_touch: "The last visit", first_touch: "The first visit", last_non_direct: "The last visit that is not direct",
+      linear: "All visits alike", position_based: "First and last 40 % each, the rest between",
     } as Record<string, string>,
   },
   live: {
@@ -334,6 +333,7 @@ export const texts = {
     seconds: (seconds: number) => `${seconds}s`,
     minutes: (minutes: number, seconds: string) => `${minutes}m ${seconds}s`,
     hours: (hours: number, minutes: string) => `${hours}h ${minutes}m`,
+    days: (days: number, hours: number) => `${days}d ${hours}h`,
   },
   /** Words for stored values, which `state/filter_values.ts` shows instead of them. */
   names: {

@@ -29,17 +29,10 @@ export function formatDuration(seconds: number): string {
     : texts.units.minutes(minutes, String(whole % 60).padStart(2, "0"));
 }
 
-const SPANS: [name: keyof typeof texts.spans, seconds: number][] = [["day", 86_400], ["hour", 3600], ["minute", 60], ["second", 1]];
-
-/** A time between two events in its two largest units, or minutes alone: `4 d 13 h`, `2 min`. */
+/** A time between two events, which may be days: `4d 13h`. */
 export function formatSpan(seconds: number): string {
-  const whole = Math.round(seconds);
-  const at = SPANS.findIndex(([, size]) => whole >= size);
-  const [unit, size] = SPANS[at] ?? SPANS.at(-1)!;
-  const next = size > 60 ? SPANS[at + 1] : undefined;
-  const rest = next ? Math.floor((whole % size) / next[1]) : 0;
-  const part = (count: number, name: keyof typeof texts.spans) => `${formatNumber(count)}\u00a0${texts.spans[name]}`;
-  return [part(Math.floor(whole / size), unit), ...(next && rest ? [part(rest, next[0])] : [])].join(" ");
+  const hours = Math.floor(Math.round(seconds) / 3600);
+  return hours < 24 ? formatDuration(seconds) : texts.units.days(Math.floor(hours / 24), hours % 24);
 }
 
 export const formatMilliseconds = (value: number): string =>

@@ -11,7 +11,7 @@ import { useKnown, type WebsiteKnown } from "../components/known";
 import { QuestionBuilder } from "../components/question_builder";
 import { askOf, isCompared, QuestionResult } from "../components/question_result";
 import type { AnswerField } from "../components/request_dialog";
-import { AllLink, filteredText, isOpen, type Saved, SavedActions, SavedList, type SavedPart, useExplorations } from "../components/saved_explorations";
+import { AllLink, isOpen, type Saved, SavedActions, SavedList, type SavedPart, useExplorations } from "../components/saved_explorations";
 import { Async, Empty, Failed, Skeleton } from "../components/states";
 import { address, go, goOwn } from "../state/address";
 import { parseExploration, START } from "../state/exploration";
@@ -162,7 +162,7 @@ function Examples({ known, change }: { known: WebsiteKnown; change: (question: Q
           return (
             <button key={id} type="button" class="example" disabled={reason !== null} onClick={() => change(asked)}>
               <Icon name={icon} size={18} />
-              <span><b>{t.examples[id]}</b><small>{reason ?? filteredText(asked, known)}</small></span>
+              <span><b>{t.examples[id]}</b><small>{reason ?? t.exampleHints[id]}</small></span>
             </button>
           );
         })}
