@@ -17,7 +17,7 @@ import { Flag, Logo } from "../components/logo";
 import { Country } from "../components/seen_with";
 import { countFormat } from "../components/series_chart";
 import { Sparkline } from "../components/sparkline";
-import { Async, unlessFiltered } from "../components/states";
+import { Async, Skeleton, unlessFiltered } from "../components/states";
 import { shownGranularity, TimeSeries } from "../components/time_series";
 import { VisitorLink } from "../components/visitor_name";
 import { address, addressWith, comparison, follow, goOwn } from "../state/address";
@@ -47,7 +47,7 @@ function AllErrors() {
   const hasBefore = compares && before !== "none";
   return (
     <>
-      {(before || !compares) && <Advice hasBefore={hasBefore} />}
+      {before || !compares ? <Advice hasBefore={hasBefore} /> : <div class="advice-frame"><Skeleton lines={1} /></div>}
       <Summary before={before} />
       <GroupTable hasBefore={hasBefore} />
       <TimeSeries title={t.series} unit={t.errors} name="error_chart_data" field="totalErrors" format={countFormat} />
@@ -74,7 +74,7 @@ function Summary({ before }: Compared) {
   // From no errors at all there is no percentage: that is said once.
   const hadNone = before === "enough" && compared && !compared.rows[0]?.previous?.totalErrors;
   return (
-    <Card title={t.summary} heading={moreTexts.events.totals} subtitle={hadNone && compared.start && compared.end && <span class="quiet">{noneIn(compared.start, compared.end)}</span>} ask={ask} fields={TOTALS.map(([field, label]) => ({ label, field }))} className="wide">
+    <Card title={t.summary} heading={moreTexts.events.totals} ask={ask} fields={TOTALS.map(([field, label]) => ({ label, field }))} className="wide">
       <div class="facts-frame">
         <Async loaded={loaded} lines={2}>
           {({ rows: [row], comparison }) => (
@@ -83,6 +83,7 @@ function Summary({ before }: Compared) {
             )])} />
           )}
         </Async>
+        {hadNone && compared.start && compared.end && <p class="quiet">{noneIn(compared.start, compared.end)}</p>}
       </div>
     </Card>
   );
@@ -243,7 +244,7 @@ function GroupTable({ hasBefore }: { hasBefore: boolean }) {
   return (
     <Card title={t.groups} ask={ask} file={FILE} className="wide" tabs={hasBefore ? tabs : undefined} tab={state ?? "all"}
       onTab={(id) => goOwn({ state: id === "all" ? "" : id, page: "" })}>
-      <Async loaded={loaded} lines={8} isEmpty={({ rows }) => !rows.length} empty={unlessFiltered(t.none)}>
+      <Async loaded={loaded} lines={5} isEmpty={({ rows }) => !rows.length} empty={unlessFiltered(t.none)}>
         {({ rows, total }) => (
           <>
             <DataTable label={t.groups} className="errors" columns={columnsOf(visitors, hasBefore, series, isRunning)} rows={rows} rowKey={keyOf} sort={sort}

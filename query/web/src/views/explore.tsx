@@ -73,7 +73,7 @@ function Exploring(shown: Shown) {
       {tab === "rows" ? <Custom {...shown} /> : (
         <Async loaded={known} lines={8}>{(value) => <Metrics {...shown} known={value} />}</Async>
       )}
-      {isEmpty && hasRecords() && <SavedList list={list} known={{ goals: known.value?.goals ?? [] }} />}
+      {isEmpty && (known.value ?? known.error) && hasRecords() && <SavedList list={list} known={{ goals: known.value?.goals ?? [] }} />}
     </>
   );
 }
