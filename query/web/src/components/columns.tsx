@@ -1,20 +1,19 @@
 // Cards in as many columns as the window has room for, each as high as its content.
-import { signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
+import { useLayoutEffect, useRef } from "preact/hooks";
 
-const TWO = matchMedia("(min-width: 720px)");
-const THREE = matchMedia("(min-width: 1600px)");
-const fitting = (): number => (THREE.matches ? 3 : TWO.matches ? 2 : 1);
-const count = signal(fitting());
-for (const query of [TWO, THREE]) query.addEventListener("change", () => (count.value = fitting()));
+/** Height of a row of the grid, as in layout.css: a card lies over as many as it is high. */
+const ROW = 4;
 
-/** The children from left to right, then in the next row. */
+/** The children from left to right, then in the next row; which column each is in is decided by layout.css alone. */
 export function Columns({ children }: { children: ComponentChildren[] }) {
-  return (
-    <div class="columns" style={{ gridTemplateColumns: `repeat(${count.value}, minmax(0, 1fr))` }}>
-      {Array.from({ length: count.value }, (_, column) => (
-        <div key={column}>{children.filter((_, i) => i % count.value === column)}</div>
-      ))}
-    </div>
-  );
+  const frame = useRef<HTMLDivElement>(null);
+  useLayoutEffect(() => {
+    const observer = new ResizeObserver((sizes) => {
+      for (const { target, contentRect } of sizes) (target as HTMLElement).style.gridRowEnd = `span ${Math.max(1, Math.ceil(contentRect.height / ROW))}`;
+    });
+    for (const card of frame.current!.children) observer.observe(card);
+    return () => observer.disconnect();
+  }, [children.length]);
+  return <div ref={frame} class="columns">{children.map((card, i) => <div key={i}>{card}</div>)}</div>;
 }
