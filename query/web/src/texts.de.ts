@@ -514,6 +514,7 @@ export const texts: Texts & MoreTexts = {
     removeOne: (name: string) => `Ziel ${isolate(name)} löschen`,
     confirmRemove: (name: string) => `Ziel ${isolate(name)} löschen? Funnels und Segmente mit ihm zeigen einen Fehler.`,
     name: "Ziel", reached: "Erreicht durch", valueProperty: "Eigenschaft mit dem Wert (optional)",
+    visitors: (n: number, shown: string) => plural(n, "1 Besucher", `${shown} Besucher`),
     conversions: "Conversions", rate: "Conversion-Rate", value: "Wert", course: "Verlauf", rateOfVisitors: "Der Besucher", rateOfVisits: "Der Besuche",
     average: (amounts: string) => `im Mittel je ${amounts}`, courseOf: (name: string, most: string) => `Verlauf von ${isolate(name)}: höchstens ${most}`,
     who: (name: string) => `Besucher, die ${isolate(name)} erreichten`,

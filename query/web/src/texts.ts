@@ -311,6 +311,7 @@ export const texts = {
     removeOne: (name: string) => `Delete the goal ${isolate(name)}`,
     confirmRemove: (name: string) => `Delete the goal ${isolate(name)}? Funnels and segments with it show an error.`,
     name: "Goal", reached: "Reached by", valueProperty: "Property with its value (optional)",
+    visitors: (n: number, shown: string) => plural(n, "1 visitor", `${shown} visitors`),
     conversions: "Conversions", rate: "Conversion rate", value: "Value", course: "Trend", rateOfVisitors: "Of visitors", rateOfVisits: "Of visits",
     average: (amounts: string) => `${amounts} each on average`, courseOf: (name: string, most: string) => `Course of ${isolate(name)}: at most ${most}`,
     who: (name: string) => `Visitors who reached ${isolate(name)}`,

@@ -1,8 +1,9 @@
 // The goals that most visitors reached, and what they are worth, on the overview of a website that has some.
-import { isShared } from "../api/session";
+import { hasRecords, isShared } from "../api/session";
 import { useAnswer } from "../api/use";
 import { addressWith, follow } from "../state/address";
 import { formatNumber, formatPercent } from "../state/format";
+import { hadAny } from "../state/had";
 import { texts } from "../texts";
 import type { Row } from "../types";
 import { Card } from "./card";
@@ -13,6 +14,8 @@ import { askGoals, MOST_ASKED, useGoals } from "./saved_goals";
 import { Async } from "./states";
 
 const ROWS = 8;
+/** Rows while the goals load. */
+const USUAL = 3;
 const t = texts.goals;
 const FIELDS = [
   { label: t.name, field: "name" },
@@ -22,15 +25,16 @@ const FIELDS = [
 ];
 
 export function GoalsCard() {
-  const goals = (useGoals().value ?? []).slice(0, MOST_ASKED);
+  const { value: saved, error } = useGoals();
+  const goals = (saved ?? []).slice(0, MOST_ASKED);
   const ask = goals.length ? askGoals(goals) : null;
   const loaded = useAnswer(ask);
   const values = useGoalValues(goals);
-  if (!ask) return null;
+  if (!hasRecords() || error || !hadAny("goals", saved)) return null;
   return (
-    <Card title={texts.goals.title} ask={ask} className="breakdown" fields={FIELDS}>
+    <Card title={texts.goals.title} ask={ask ?? undefined} className="breakdown goals-card" fields={FIELDS}>
       {!isShared() && <PageNote />}
-      <Async loaded={loaded} lines={Math.min(goals.length, ROWS)}>
+      <Async loaded={loaded} lines={Math.min(goals.length || USUAL, ROWS)}>
         {({ rows }) => <Rows rows={rows.toSorted((a, b) => b.visitors - a.visitors).slice(0, ROWS)} values={values} />}
       </Async>
       <footer class="card-foot">
@@ -58,7 +62,13 @@ function Rows({ rows, values }: { rows: Row<"goals">[]; values: ReturnType<typeo
           <tr key={row.name}>
             <th scope="row">
               <span class="bar" style={{ width: `${(100 * (row.conversion_rate ?? 0)) / most}%` }} />
-              <span class="row-link" title={row.name}>{row.name}</span>
+              <span class="row-link" title={row.name}>
+                {row.name}
+                <small class="goal-facts">
+                  {[formatPercent(row.conversion_rate ?? 0, 2), t.visitors(row.visitors, formatNumber(row.visitors)), values?.has(row.name) && amountsText(values.get(row.name)!)]
+                    .filter(Boolean).join(" · ")}
+                </small>
+              </span>
             </th>
             <td class="number">{formatPercent(row.conversion_rate ?? 0, 2)}</td>
             <td class="number">{formatNumber(row.conversions)}</td>
