@@ -36,7 +36,7 @@ export function BreakdownCard({ group }: { group: (typeof GROUPS)[number] }) {
       fields={[{ label: breakdown.label, field: breakdown.name }, { label: breakdown.valueLabel, field: breakdown.value }]}
       onTab={(id) => goOwn({ [group.id]: id === tabs[0]!.id ? "" : id }, { replace: true })}>
       {group.id === "actions" && !isShared() && <PageNote />}
-      <BreakdownRows breakdown={breakdown} ask={ask} map={tab === MAP} />
+      <BreakdownRows breakdown={breakdown} ask={ask} map={tab === MAP} lines={tab === tabs[0]!.id ? group.lines : undefined} />
       <footer class="card-foot">
         <a class="quiet-button" href={addressWith({ view: "list", item: breakdown.type })} onClick={follow}
           aria-label={`${t.all}: ${breakdown.label}`}>{t.all}<Icon name="arrow-right" size={14} /></a>
@@ -45,13 +45,13 @@ export function BreakdownCard({ group }: { group: (typeof GROUPS)[number] }) {
   );
 }
 
-function BreakdownRows({ breakdown, ask, map }: { breakdown: Breakdown; ask: Ask<QueryType>; map: boolean }) {
+function BreakdownRows({ breakdown, ask, map, lines = ROWS }: { breakdown: Breakdown; ask: Ask<QueryType>; map: boolean; lines?: number }) {
   const loaded = useAnswer(ask);
   const { filters } = address.value;
   const { display = (name: string) => name } = breakdown;
   const toggle = (row: Record<string, unknown>) => go({ filters: toggleFilter(filters, breakdown.filter(row)) });
   return (<>
-    <Async loaded={loaded} lines={ROWS} isEmpty={({ rows }) => !rows.length} empty={breakdown.ofGeoDatabase && <NoPlaces countries={{ name: "country" }} />}>
+    <Async loaded={loaded} lines={lines} isEmpty={({ rows }) => !rows.length} empty={breakdown.ofGeoDatabase && <NoPlaces countries={{ name: "country" }} />}>
       {({ rows }) => {
         const named = rows as unknown as Record<string, unknown>[];
         if (map) {

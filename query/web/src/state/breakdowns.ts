@@ -50,7 +50,8 @@ const inCountry = (field: string) => (row: Record<string, unknown>): Filter => (
   and: [condition(field, row.name as string), condition("country", (row.country as string) || null)],
 }) as Filter;
 
-export const GROUPS: { id: string; label: string; breakdowns: Breakdown[] }[] = [
+/** `lines`: rows that the first breakdown usually has, where a card has room for more. */
+export const GROUPS: { id: string; label: string; breakdowns: Breakdown[]; lines?: number }[] = [
   {
     id: "sources",
     label: t.sources,
@@ -94,6 +95,7 @@ export const GROUPS: { id: string; label: string; breakdowns: Breakdown[] }[] = 
   },
   {
     id: "devices",
+    lines: 3,
     label: t.devices,
     breakdowns: [
       top("device_types", t.deviceTypes, "device_type", { display: words("device_type"), image: "device" }),
@@ -106,6 +108,7 @@ export const GROUPS: { id: string; label: string; breakdowns: Breakdown[] }[] = 
   },
   {
     id: "actions",
+    lines: 3,
     label: t.actions,
     breakdowns: [
       top("custom_events", t.events, "name", {
