@@ -161,7 +161,7 @@ def test_totals_say_what_they_are_compared_with(dashboard: Dashboard) -> None:
     dashboard.open("overview", period=f"{DAY + timedelta(days=1)}..{DAY + timedelta(days=1)}")
     line = dashboard.until("document.querySelector('.legend li + li')?.innerText.trim()")
     assert line == f"{DAY:%b} {DAY.day}"
-    before = dashboard.until("document.querySelector('.total .change small')?.innerText")
+    before = dashboard.until("document.querySelector('.total .was span')?.innerText")
     assert before.strip() == f"{VISITORS} before"
 
 

@@ -37,7 +37,7 @@ export function Change({ percent, points = false, before, lessIsBetter, was, hin
   const sign = shown > 0 ? "+" : shown < 0 ? "−" : "±";
   const size = Math.abs(percent);
   const exact = `${sign}${points ? t.points(formatNumber(Number(size.toFixed(1)))) : formatPercent(size, digits)}`;
-  const previous = was === undefined ? null : <small class="quiet"> {t.was(was)}</small>;
+  const previous = was === undefined ? null : <small class="was quiet"> <span>{t.was(was)}</span><span class="short" aria-hidden="true">{was}</span></small>;
   if (points) return <span class={`change ${kind}`} title={t.pointsHint}>{exact}{previous}</span>;
   if (percent < MOST_PERCENT) return <span class={`change ${kind}`}>{exact}{previous}</span>;
   return <span class={`change ${kind}`} title={exact}>{texts.breakdowns.times(formatNumber(Math.round(1 + percent / 100)))}{previous}</span>;

@@ -2,9 +2,11 @@
 import { useMemo } from "preact/hooks";
 import { comparedFrom, type ComparedData } from "../api/compared";
 import { type MetricsAsk, metricsRequest, type MetricsRow, useMetricsAnswer } from "../api/metrics";
+import { hasRecords } from "../api/session";
 import { useAnswer } from "../api/use";
 import { address, comparison, goOwn } from "../state/address";
 import { formatMoney, formatNumber, formatShort } from "../state/format";
+import { hadAny } from "../state/had";
 import { texts } from "../texts";
 import { CardMenu } from "./card";
 import { Change } from "./change";
@@ -44,10 +46,11 @@ export interface Revenue {
 
 /** Null without a saved money property and on shared dashboards; nothing is asked unless it is `needed`. */
 export function useRevenue(needed = true): Revenue | null {
-  const money = useMoney(needed) ?? [];
+  const saved = useMoney(needed);
+  const money = saved ?? [];
   const ask: MetricsAsk = { metrics: revenueTerms(money, METRICS), dimensions: ["currency"], compared: true, orderBy: [{ field: "orders", direction: "desc" }] };
   const { value } = useMetricsAnswer(money.length ? ask : null);
-  if (!money.length) return null;
+  if (!needed || !hasRecords() || !hadAny("money", saved)) return null;
   const rows = value?.rows ?? [];
   const paid = rows.filter(({ currency, orders }) => currency && orders).map(({ currency }) => String(currency));
   const currencies = paid.length ? paid : money.flatMap(({ currency }) => (currency ? [currency] : [])).slice(0, 1);
@@ -69,21 +72,6 @@ export function RevenueTotals({ revenue, before }: { revenue: Revenue; before: C
   const without = Number(rows.find((row) => row.currency === null)?.orders ?? 0);
   return (
     <section class="revenue" aria-label={t.title} aria-busy={!isKnown}>
-      <header class="revenue-head">
-        <h3>{t.title}</h3>
-        {currencies.length > 1 && (
-          <div class="segmented" role="group" aria-label={t.currency}>
-            {currencies.map((each, i) => (
-              <button key={each} type="button" aria-pressed={each === currency} onClick={() => goOwn({ currency: i ? each : "" })}>{each}</button>
-            ))}
-          </div>
-        )}
-        <span class="card-actions">
-          <CardMenu title={t.title} definition={{ metrics: METRICS.map((metric) => [t.metrics[metric], metric]) }}
-            requests={[{ label: texts.request.open, request: { ...metricsRequest(ask),
-              answer: { fields: METRICS.map((metric) => ({ label: t.metrics[metric], field: metric })), rows: "data[]" } } }]} />
-        </span>
-      </header>
       <div class="totals of-revenue">
         {METRICS.map((metric) => {
           const value = at < 0 ? (metric === "average_order_value" ? null : 0) : rows[at]![metric] as number | null;
@@ -101,6 +89,18 @@ export function RevenueTotals({ revenue, before }: { revenue: Revenue; before: C
             </div>
           );
         })}
+      </div>
+      <div class="card-actions">
+        {currencies.length > 1 && (
+          <div class="segmented" role="group" aria-label={t.currency}>
+            {currencies.map((each, i) => (
+              <button key={each} type="button" aria-pressed={each === currency} onClick={() => goOwn({ currency: i ? each : "" })}>{each}</button>
+            ))}
+          </div>
+        )}
+        <CardMenu title={t.title} definition={{ metrics: METRICS.map((metric) => [t.metrics[metric], metric]) }}
+          requests={[{ label: texts.request.open, request: { ...metricsRequest(ask),
+            answer: { fields: METRICS.map((metric) => ({ label: t.metrics[metric], field: metric })), rows: "data[]" } } }]} />
       </div>
       {without > 0 && <p class="quiet">{t.without(without, formatNumber(without))}</p>}
     </section>
