@@ -76,7 +76,6 @@ export function FunnelGroups({ groups, whole, breakdown, show }: {
   const sorted = sort ? groups.toSorted((a, b) => sign * (valueOf(a, sort.field) - valueOf(b, sort.field))) : groups;
   const { best, worst } = extremesOf(groups);
   const steps = groups[0]!.rows;
-  const most = (field: string) => Math.max(...groups.map((group) => valueOf(group, field)), 0) || 1;
   const visitors = (group: FunnelGroup, row: Row<"funnel">, text: string, label: string) => (
     <VisitorsButton class="link-button" label={label}
       open={() => show({ step: row.step, outcome: "completed", group: group.query, title: `${groupName(breakdown, group)}: ${t.completed(row.name)}` })}>{text}</VisitorsButton>
@@ -95,11 +94,11 @@ export function FunnelGroups({ groups, whole, breakdown, show }: {
     count(ENTERED, `1. ${steps[0]!.name}`, 0),
     ...steps.slice(1).map((step, i): Column<FunnelGroup> => {
       const key = stepKey(step.step);
-      const [longest, isLast] = [most(key), step === steps.at(-1)];
+      const isLast = step === steps.at(-1);
       return { key, label: `${step.step}. ${step.name}`, className: "share", sortable: true, render: (group) => {
         const row = group.rows[i + 1]!;
         return (
-          <ShareCell percent={row.conversion_rate} most={longest} title={t.shareOf(formatNumber(row.visitors), formatNumber(enteredOf(group)))}>
+          <ShareCell percent={row.conversion_rate} title={t.shareOf(formatNumber(row.visitors), formatNumber(enteredOf(group)))}>
             {isLast && group === best && <small class="best" title={t.judged(LEAST_JUDGED)}>{t.best}</small>}
             {isLast && group === worst && <small class="worst" title={t.judged(LEAST_JUDGED)}>{t.worst}</small>}
           </ShareCell>

@@ -1,18 +1,16 @@
-// A share in a table: its percentage, and a small bar beside it, as long as the largest of the column at most.
+// A share in a table: its percentage, and a small bar beside it, whose track is all.
 import type { ComponentChildren } from "preact";
 import { formatPercent } from "../state/format";
 
-export function ShareCell({ percent, most, title, children }: {
+export function ShareCell({ percent, title, children }: {
   percent: number;
-  /** The largest of the column. */
-  most: number;
   title?: string;
   children?: ComponentChildren;
 }) {
   return (
     <span class="share-cell" title={title}>
       <span class="share-text">{formatPercent(percent, 2)}</span>
-      <span class="mini-bar">{percent > 0 && <span style={{ width: `${(100 * percent) / most}%` }} />}</span>
+      <span class="mini-bar">{percent > 0 && <span style={{ width: `${percent}%` }} />}</span>
       {children}
     </span>
   );
