@@ -159,7 +159,7 @@ def test_a_goal_is_made_changed_and_removed(dashboard: Dashboard) -> None:
         str(row["visitors"]),
         percent(row["conversion_rate"]),
         percent(100 * row["sessions"] / whole["sessions"]),
-        f"€{row['value']:,.2f}\n€{mean:,.2f} each on average",
+        f"€{row['value']:,.2f}\navg €{mean:,.2f}",
         "",
     ]
     points = "document.querySelector('.goals .sparkline path.line, .goals .sparkline circle')"

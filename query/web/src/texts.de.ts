@@ -516,7 +516,7 @@ export const texts: Texts & MoreTexts = {
     name: "Ziel", reached: "Erreicht durch", valueProperty: "Eigenschaft mit dem Wert (optional)",
     visitors: (n: number, shown: string) => plural(n, "1 Besucher", `${shown} Besucher`),
     conversions: "Conversions", rate: "Conversion-Rate", value: "Wert", course: "Verlauf", rateOfVisitors: "Der Besucher", rateOfVisits: "Der Besuche",
-    average: (amounts: string) => `im Mittel je ${amounts}`, courseOf: (name: string, most: string) => `Verlauf von ${isolate(name)}: höchstens ${most}`,
+    average: (amounts: string) => `Ø ${amounts}`, courseOf: (name: string, most: string) => `Verlauf von ${isolate(name)}: höchstens ${most}`,
     who: (name: string) => `Besucher, die ${isolate(name)} erreichten`,
     attribution: "Welche Besuche dazu führten", goal: "Ziel", model: "Angerechnet wird", by: "Nach", noTouch: "(kein Besuch davor)",
     models: {

@@ -313,7 +313,7 @@ export const texts = {
     name: "Goal", reached: "Reached by", valueProperty: "Property with its value (optional)",
     visitors: (n: number, shown: string) => plural(n, "1 visitor", `${shown} visitors`),
     conversions: "Conversions", rate: "Conversion rate", value: "Value", course: "Trend", rateOfVisitors: "Of visitors", rateOfVisits: "Of visits",
-    average: (amounts: string) => `${amounts} each on average`, courseOf: (name: string, most: string) => `Course of ${isolate(name)}: at most ${most}`,
+    average: (amounts: string) => `avg ${amounts}`, courseOf: (name: string, most: string) => `Course of ${isolate(name)}: at most ${most}`,
     who: (name: string) => `Visitors who reached ${isolate(name)}`,
     attribution: "Which visits led to it", goal: "Goal", model: "Credit goes to", by: "By", noTouch: "(no visit before it)",
     models: {

@@ -101,7 +101,6 @@ function GoalTable({ goals, ask, values, before, edit }: {
   return (
     <Async loaded={withTotal(loaded, whole)} lines={2 * goals.length + 1}>
       {({ rows, warnings }) => {
-        const most = Math.max(...rows.map((row) => row.conversion_rate ?? 0)) || 1;
         const visits = whole.value?.rows[0]?.sessions ?? 0;
         return (
           <>
@@ -116,10 +115,8 @@ function GoalTable({ goals, ask, values, before, edit }: {
               { key: "conversions", label: t.conversions, number: true, render: ({ row }) => formatNumber(row.conversions) },
               ...changeColumn<{ row: Row<"goals"> }>(CONVERSIONS, loaded.value?.comparison?.rows, before, false, true),
               { key: "visitors", extra: true, label: texts.metrics.visitors, number: true, render: ({ row }) => formatNumber(row.visitors) },
-              { key: "rate", label: t.rateOfVisitors, className: "share", render: ({ row }) => (
-                <ShareCell percent={row.conversion_rate ?? 0} most={most} />
-              ) },
-              { key: "visits", extra: true, label: t.rateOfVisits, number: true, render: ({ row }) => (
+              { key: "rate", label: t.rateOfVisitors, className: "share", render: ({ row }) => <ShareCell percent={row.conversion_rate ?? 0} /> },
+              { key: "visits", extra: "wide", label: t.rateOfVisits, number: true, render: ({ row }) => (
                 <span title={moreTexts.funnels.shareOf(formatNumber(row.sessions), formatNumber(visits))}>{formatPercent((100 * row.sessions) / Math.max(1, visits), 2)}</span>
               ) },
               { key: "value", extra: true, label: t.value, number: true, render: ({ row }) => <Value amounts={values && values.get(row.name)} /> },
