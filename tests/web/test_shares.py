@@ -177,7 +177,7 @@ def test_behavior_is_shared_without_single_visitors(
 
     opened("live")
     assert visitor.tab.js(CARDS) == []  # of the day of the tests: nobody is there now
-    assert "Nobody is on the website right now" in visitor.text("main")
+    assert "visitors online now" in visitor.text("main")
     opened("events")
     events = dashboard.ask("custom_events", filters=[MOBILE])
     assert {row[0]: row[1] for row in visitor.rows("Events")} == {

@@ -819,10 +819,10 @@ export const texts: Texts & MoreTexts = {
   },
   live: {
     now: () => "Besucher gerade online", nowRange: "mit einem Seitenaufruf in den letzten 5 Minuten",
-    minutes: "Seitenaufrufe der letzten 30 Minuten", ago: "vor 30 Minuten", justNow: "jetzt", inMinute: (views: string) => `${views} Seitenaufrufe`,
+    minutes: "Seitenaufrufe der letzten 30 Minuten", ago: "vor 30 Minuten", justNow: "jetzt", inMinute: (n: number, shown: string) => plural(n, "1 Seitenaufruf", `${shown} Seitenaufrufe`),
     pages: "Seiten jetzt", sources: "Quellen jetzt", countries: "Länder jetzt", feed: "Gerade passiert", quiet: "In den letzten 30 Minuten nichts.",
-    visits: "Offene Besuche", nobody: "Gerade ist niemand auf der Website.",
-    lastVisit: (ago: string, source: string, page: string) => `Der letzte Besuch war ${ago}: von ${isolate(source)} auf ${isolate(page)}.`,
+    visits: "Offene Besuche",
+    lastVisit: (ago: string, source: string, page: string) => `Letzter Besuch ${ago}: ${isolate(source)} → ${isolate(page)}`,
     openLast: "Besuch öffnen",
     online: (count: string) => `${count} online`, nowHint: "Besucher mit einem Seitenaufruf in den letzten 5 Minuten",
   },

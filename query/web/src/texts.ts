@@ -323,11 +323,11 @@ export const texts = {
   },
   live: {
     now: (count: number) => `${plural(count, "visitor", "visitors")} online now`, nowRange: "with a page view in the last 5 minutes",
-    minutes: "Page views of the last 30 minutes", ago: "30 minutes ago", justNow: "now", inMinute: (views: string) => `${views} page views`,
+    minutes: "Page views of the last 30 minutes", ago: "30 minutes ago", justNow: "now", inMinute: (n: number, shown: string) => plural(n, "1 page view", `${shown} page views`),
     pages: "Pages now", sources: "Sources now", countries: "Countries now", feed: "What just happened", quiet: "Nothing in the last 30 minutes.",
-    visits: "Open visits", nobody: "Nobody is on the website right now.",
-    lastVisit: (ago: string, source: string, page: string) => `The last visit was ${ago}: from ${isolate(source)} to ${isolate(page)}.`,
-    openLast: "Open the visit",
+    visits: "Open visits",
+    lastVisit: (ago: string, source: string, page: string) => `Last visit ${ago}: ${isolate(source)} → ${isolate(page)}`,
+    openLast: "Open visit",
     online: (count: string) => `${count} online now`, nowHint: "Visitors with a page view in the last 5 minutes",
   },
   units: {

@@ -32,8 +32,10 @@ export function Country({ code, region }: { code: string | null; region?: string
 
 export function Source({ name }: { name: string | null }) {
   if (!name) return <>–</>;
-  return <span class="seen-with"><Logo name={name} other={name === DIRECT ? "log-in" : "globe"} />{shownValue("referrer_name", name)}</span>;
+  return <span class="seen-with"><SourceLogo name={name} />{shownValue("referrer_name", name)}</span>;
 }
+
+export const SourceLogo = ({ name }: { name: string }) => <Logo name={name} other={name === DIRECT ? "log-in" : "globe"} />;
 
 /** What the API calls visits that nothing referred. */
 const DIRECT = "Direct";

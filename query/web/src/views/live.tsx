@@ -1,12 +1,13 @@
 // Live view: who is there now and what just happened, requested every few seconds.
+import { useState } from "preact/hooks";
 import type { Ask } from "../api/ask";
 import { isShared, timezone } from "../api/session";
 import { type Loaded, useAnswer } from "../api/use";
 import { type Bar, BarList } from "../components/bar_list";
 import { Card } from "../components/card";
 import { DataTable } from "../components/data_table";
-import { Flag, Logo } from "../components/logo";
-import { Country, Device } from "../components/seen_with";
+import { Flag } from "../components/logo";
+import { Country, Device, SourceLogo } from "../components/seen_with";
 import { Async } from "../components/states";
 import { type Entry, Timeline } from "../components/timeline";
 import { VisitorLink } from "../components/visitor_name";
@@ -40,20 +41,21 @@ export default function Live() {
         <div aria-live="polite">
           <Async loaded={active} lines={2}>
             {() => (
-              <p>
-                <span class="big"><span class={`online-dot ${count ? "some" : ""}`} aria-hidden="true" />{formatNumber(count)}</span> {t.now(count)}
-                <small class="quiet">{t.nowRange}</small>
+              <p class="live-count">
+                <span class="big"><span class={`online-dot ${count ? "some" : ""}`} aria-hidden="true" />{formatNumber(count)}</span>
+                <span>{t.now(count)}<small class="quiet">{t.nowRange}</small></span>
               </p>
             )}
           </Async>
+          {isEmpty && <LastVisit />}
         </div>
-        <Async loaded={velocity} lines={4}>{({ rows }) => <Minutes rows={rows.slice(-MINUTES)} />}</Async>
+        <Async loaded={velocity} lines={4} empty={t.quiet} isEmpty={({ rows }) => !rows.slice(-MINUTES).some(({ pageviews }) => pageviews)}>{({ rows }) => <Minutes rows={rows.slice(-MINUTES)} />}</Async>
       </section>
-      {isEmpty ? <Nobody /> : (
+      {!isEmpty && (
         <div class="cards live-lists">
           <Names title={t.pages} ask={now("realtime_pages", ROWS)} bar={({ path, visitors }: Row<"realtime_pages">) => ({ key: path, name: path, value: visitors })} />
           <Names title={t.sources} ask={now("realtime_referrers", ROWS)} bar={({ referrer, visitors }: Row<"realtime_referrers">) => (
-            { key: referrer, name: shownValue("referrer_name", referrer), value: visitors, image: <Logo name={referrer} /> })} />
+            { key: referrer, name: shownValue("referrer_name", referrer), value: visitors, image: <SourceLogo name={referrer} /> })} />
           <Names title={t.countries} ask={now("realtime_countries", ROWS)} bar={({ name, visitors }: Row<"realtime_countries">) => (
             { key: name, name: countryName(name), value: visitors, image: <Flag country={name} /> })} />
         </div>
@@ -68,20 +70,16 @@ export default function Live() {
   );
 }
 
-/** In place of empty lists: when the last visit was. */
-function Nobody() {
+/** In place of lists that are empty. */
+function LastVisit() {
   const last = useAnswer(isShared() ? null : { name: "session_list", fixed: "last_30d", options: { limit: 1 } });
   const visit = last.value?.rows[0];
+  if (!visit) return null;
   return (
-    <section class="card nobody">
-      <p>{t.nobody}</p>
-      {visit && (
-        <p class="quiet" title={formatInstant(visit.last_visit, timezone.value, true)}>
-          {t.lastVisit(formatAgo(visit.last_visit ?? ""), shownValue("referrer_name", visit.source), entryOf(visit.events) ?? "–")}{" "}
-          <a href={sessionAddress(visit.session_id)} onClick={follow}>{t.openLast}</a>
-        </p>
-      )}
-    </section>
+    <p class="last-visit quiet" title={formatInstant(visit.last_visit, timezone.value, true)}>
+      {t.lastVisit(formatAgo(visit.last_visit ?? ""), shownValue("referrer_name", visit.source), entryOf(visit.events) ?? "–")}{" · "}
+      <a href={sessionAddress(visit.session_id)} onClick={follow}>{t.openLast}</a>
+    </p>
   );
 }
 
@@ -121,8 +119,8 @@ const entryOfFeed = (row: Row<"realtime_feed">): Entry => ({
   time: row.timestamp, kind: row.kind as Entry["kind"], name: row.href ?? row.event_name, path: row.path, properties: null, session: row.session_id,
   by: (
     <>
-      {row.country && <span title={countryName(row.country)}><Flag country={row.country} /></span>}
-      <span title={shownValue("referrer_name", row.source)}><Logo name={row.source} /></span>
+      <span title={row.country ? countryName(row.country) : undefined}>{row.country && <Flag country={row.country} />}</span>
+      <span title={shownValue("referrer_name", row.source)}><SourceLogo name={row.source} /></span>
       {row.visitor_id && <VisitorLink id={row.visitor_id} />}
     </>
   ),
@@ -140,20 +138,26 @@ function Names<One extends { visitors: number }>({ title, ask, bar }: { title: s
 }
 
 function Minutes({ rows }: { rows: Row<"realtime_velocity">[] }) {
+  const [pointed, setPointed] = useState<string | null>(null);
   const most = Math.max(1, ...rows.map((row) => row.pageviews));
+  const shown = rows.findIndex(({ minute }) => minute === pointed);
+  const textOf = ({ minute, pageviews }: Row<"realtime_velocity">) => `${formatTime(minute, timezone.value)}: ${t.inMinute(pageviews, formatNumber(pageviews))}`;
   return (
     <figure class="minutes">
-      <ol aria-label={t.minutes}>
-        {rows.map((row, i) => {
-          const text = `${formatTime(row.minute, timezone.value)}: ${t.inMinute(formatNumber(row.pageviews))}`;
-          return (
-            <li key={row.minute} title={text} class={i === rows.length - 1 ? "running" : undefined}>
-              <span style={{ height: `${(100 * row.pageviews) / most}%` }} />
-              <span class="hidden">{text}</span>
-            </li>
-          );
-        })}
+      <p class="quiet">{t.inMinute(most, formatNumber(most))}</p>
+      <ol aria-label={t.minutes} onPointerLeave={({ pointerType }) => pointerType === "mouse" && setPointed(null)}>
+        {rows.map((row, i) => (
+          <li key={row.minute} class={i === rows.length - 1 ? "running" : undefined} onPointerEnter={() => setPointed(row.minute)}>
+            <span style={{ height: `${(100 * row.pageviews) / most}%` }} />
+            <span class="hidden">{textOf(row)}</span>
+          </li>
+        ))}
       </ol>
+      {shown >= 0 && (
+        <div class="hover" aria-hidden="true" style={{ left: `${(100 * (shown + 0.5)) / rows.length}%`, translate: shown < rows.length / 2 ? "8px" : "calc(-100% - 8px)" }}>
+          {textOf(rows[shown]!)}
+        </div>
+      )}
       <figcaption><span>{t.ago}</span><span>{t.minutes}</span><span>{t.justNow}</span></figcaption>
     </figure>
   );
