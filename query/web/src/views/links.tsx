@@ -35,6 +35,12 @@ const MOST_LINKS = 10_000;
 
 export const shortUrl = ({ slug }: Link): string => `${me.value?.collectUrl ?? ""}/l/${slug}`;
 
+const withoutScheme = (url: string): string => url.replace(/^https?:\/\//, "");
+
+const ShortLink = ({ link }: { link: Link }) => (
+  <span class="copyable short-link"><span>{withoutScheme(shortUrl(link))}</span><CopyButton text={shortUrl(link)} name={link.name} /></span>
+);
+
 export default function Links() {
   const { item } = address.value;
   return item ? <OneLink id={item} /> : <AllLinks />;
@@ -53,9 +59,14 @@ function AllLinks() {
         {({ data, meta }) => (
           <>
             <DataTable label={t.title} rows={data} rowKey={(link) => link.id} columns={[
-              { key: "name", label: t.name, render: (link) => <a href={addressWith({ item: link.id, own: {} })} onClick={follow}>{link.name}</a> },
-              { key: "short", label: t.short, className: "short-link", render: (link) => <span class="copyable">{shortUrl(link).replace(/^https?:\/\//, "")}<CopyButton text={shortUrl(link)} name={link.name} /></span> },
-              { key: "target", extra: true, label: t.target, render: (link) => <span class="clamped" title={link.targetUrl}>{link.targetUrl}</span> },
+              { key: "name", label: t.name, render: (link) => (
+                <>
+                  <a href={addressWith({ item: link.id, own: {} })} onClick={follow}>{link.name}</a>
+                  <div class="phone-only quiet"><ShortLink link={link} /></div>
+                </>
+              ) },
+              { key: "short", extra: true, label: t.short, render: (link) => <ShortLink link={link} /> },
+              { key: "target", extra: true, label: t.target, className: "one-line", render: (link) => <span title={link.targetUrl}>{withoutScheme(link.targetUrl)}</span> },
               ...(clicks ? [{ key: "clicks", label: t.clicks, number: true, render: (link: Link) => formatNumber(clicks.get(link.id) ?? 0) }] : []),
               { key: "created", extra: true, label: t.created, number: true, render: (link) => formatInstant(link.createdAt, timezone.value) },
             ]} />
