@@ -68,7 +68,7 @@ function AllLinks() {
               { key: "short", extra: true, label: t.short, render: (link) => <ShortLink link={link} /> },
               { key: "target", extra: true, label: t.target, className: "one-line", render: (link) => <span title={link.targetUrl}>{withoutScheme(link.targetUrl)}</span> },
               ...(clicks ? [{ key: "clicks", label: t.clicks, number: true, render: (link: Link) => formatNumber(clicks.get(link.id) ?? 0) }] : []),
-              { key: "created", extra: true, label: t.created, number: true, render: (link) => formatInstant(link.createdAt, timezone.value) },
+              { key: "created", extra: "wide", label: t.created, number: true, render: (link) => formatInstant(link.createdAt, timezone.value) },
             ]} />
             {clicks && <p class="quiet">{t.inRange}</p>}
             <Pages page={page} total={meta.total} size={ROWS} go={(to) => go({ own: { page: String(to) } })} />
