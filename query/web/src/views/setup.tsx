@@ -1,6 +1,5 @@
 // Set-up, in sections: what belongs to the website, and what to the organization.
 import type { ComponentType } from "preact";
-import { useLayoutEffect, useRef } from "preact/hooks";
 import { me, website } from "../api/session";
 import { Icon } from "../components/icon";
 import { AuditTrail } from "../components/setup/audit_trail";
@@ -13,7 +12,7 @@ import { System } from "../components/setup/system";
 import { TagAndTrackers } from "../components/setup/tag_and_trackers";
 import { VisitorRights } from "../components/setup/visitor_rights";
 import { Websites } from "../components/setup/websites";
-import { address, addressWith, follow } from "../state/address";
+import { address, addressWith, follow, go } from "../state/address";
 import { moreTexts } from "../texts.more";
 import type { IconName } from "../types";
 
@@ -53,15 +52,14 @@ export default function Setup() {
   const all = groups.flatMap(({ sections }) => sections);
   const chosen = all.find(({ id }) => id === own.part) ?? (website.value ? all[0]! : OF_ORGANIZATION[0]!);
   const Shown = chosen.section;
-  const frame = useRef<HTMLElement>(null);
-  useLayoutEffect(() => {
-    const entry = frame.current?.querySelector<HTMLElement>("[aria-current]");
-    // On a phone the list is one line that scrolls.
-    if (entry) frame.current!.scrollLeft = entry.offsetLeft - (frame.current!.clientWidth - entry.offsetWidth) / 2;
-  }, [chosen.id]);
   return (
     <div class="setup">
-      <nav ref={frame} class="setup-nav" aria-label={t.sections}>
+      <select class="phone-only" aria-label={t.sections} value={chosen.id} onChange={(e) => go({ item: "", own: { part: e.currentTarget.value } })}>
+        {groups.map(({ label, sections }, i) => sections.length > 0 && (
+          <optgroup key={i} label={label}>{sections.map(({ id, label: title }) => <option key={id} value={id}>{title}</option>)}</optgroup>
+        ))}
+      </select>
+      <nav class="setup-nav" aria-label={t.sections}>
         {groups.map(({ label, sections }, i) => sections.length > 0 && (
           <div key={i}>
             <span class="side-group">{label}</span>
