@@ -60,11 +60,11 @@ def test_a_website_is_added_and_its_first_event_is_seen(dashboard: Dashboard) ->
 
 def test_an_id_of_another_product_is_registered_and_removed(dashboard: Dashboard) -> None:
     write_key = f"wk-{secrets.token_hex(4)}"
-    title = "Trackers of other products"
+    title = "Other analytics tools"
     dashboard.open("setup")
-    dashboard.press("Add an id")
+    dashboard.press("Add tracking id")
     dashboard.type_into("dialog input[name=name]", write_key)
-    dashboard.press("Add an id", "dialog")
+    dashboard.press("Add tracking id", "dialog")
     dashboard.until(f"({TABLE})('{title}')?.some((row) => row[1] === '{write_key}')")
     assert violations(dashboard) == []
     assert f"Segment {write_key}" in " ".join(map(" ".join, dashboard.rows(title)))
@@ -104,10 +104,10 @@ def test_a_key_is_made_used_and_revoked(dashboard: Dashboard) -> None:
     assert dashboard.tab.js("document.querySelector('.snippet')") is None  # nothing to copy
 
     dashboard.open("setup", part="audit")
-    actions = [row[2:4] for row in dashboard.rows("Changes")]
+    actions = [row[2:4] for row in dashboard.rows("Audit log")]
     assert [action for action, _ in actions[:2]] == ["update key", "create key"]
     assert all(name.startswith("Reader ") for _, name in actions[:2])
-    assert json.dumps(text) not in json.dumps(dashboard.rows("Changes"))
+    assert json.dumps(text) not in json.dumps(dashboard.rows("Audit log"))
 
 
 def test_changes_name_their_record_and_are_filtered(dashboard: Dashboard) -> None:
@@ -122,14 +122,14 @@ def test_changes_name_their_record_and_are_filtered(dashboard: Dashboard) -> Non
     dashboard.until("location.search.includes('kind=link')")
     dashboard.settle()
     named = f"Letter audited → https://shop.example/a {made['id']}"
-    rows = dashboard.rows("Changes")
+    rows = dashboard.rows("Audit log")
     assert [row[2:4] for row in rows[:2]] == [["update link", named], ["create link", named]]
     _choose(dashboard, "actor", "cli")
     dashboard.until("document.querySelector('main .empty')")
     assert dashboard.text("main .empty") == "There is no such change."
     dashboard.tab.back()
     dashboard.until("document.querySelector('main tbody tr')")
-    assert dashboard.rows("Changes") == rows
+    assert dashboard.rows("Audit log") == rows
 
 
 def _choose(dashboard: Dashboard, name: str, value: str, scope: str = "main") -> None:

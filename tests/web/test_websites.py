@@ -75,7 +75,7 @@ def test_a_visitor_of_two_websites_counts_once_in_all(page: Dashboard) -> None:
     assert together["Unique visitors"] == "4"
     assert together["Visits"] == together["Page views"] == "5"
 
-    page.press("Open as one")
+    page.press("Open combined view")
     page.until("location.pathname === '/all/overview'")
     page.settle()
     assert page.text(".total-value") == "4"

@@ -26,13 +26,15 @@ interface Props {
   required?: boolean;
   /** Read aloud, where no label is around the field. */
   label?: string;
+  /** What it says while it is empty, in place of an example. */
+  placeholder?: string;
   /** Whether it has a calendar; there may be one beside it. */
   calendar?: boolean;
   change: (day: string) => void;
 }
 
 /** Its input stands in a label, or has one of its own. */
-export function DateField({ name, value, min = FIRST_DAY, max, required, label, calendar = true, change }: Props) {
+export function DateField({ name, value, min = FIRST_DAY, max, required, label, placeholder = DAY_EXAMPLE, calendar = true, change }: Props) {
   const [typed, setTyped] = useState({ text: value && textOfDay(value), day: value });
   const input = useRef<HTMLInputElement>(null);
   const text = typed.day === value ? typed.text : value && textOfDay(value);
@@ -46,7 +48,7 @@ export function DateField({ name, value, min = FIRST_DAY, max, required, label, 
   };
   return (
     <span class="date-field">
-      <input ref={input} name={name} required={required} value={text} placeholder={DAY_EXAMPLE} aria-label={label} autocomplete="off"
+      <input ref={input} name={name} required={required} value={text} placeholder={placeholder} aria-label={label} autocomplete="off"
         onInput={(e) => type(e.currentTarget.value)} />
       {calendar && (
         <Popover label={<Icon name="calendar" />} name={t.open} className="icon" panel="menu calendar-panel">

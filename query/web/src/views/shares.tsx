@@ -107,7 +107,7 @@ function NewShare({ created }: { created: () => void }) {
           <small>{t.passwordHelp}</small>
         </label>
         <label>{t.expires}
-          <DateField name="expires" min={today(timezone.value)} value={form.lastDay} change={(lastDay) => set({ lastDay })} />
+          <DateField name="expires" placeholder={t.noEnd} min={today(timezone.value)} value={form.lastDay} change={(lastDay) => set({ lastDay })} />
           <small>{t.expiresHelp}</small>
         </label>
         <label>{t.frames}

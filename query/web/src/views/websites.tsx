@@ -128,7 +128,7 @@ function Together({ before }: { before: ComparedData | null }) {
         <h2>{t.together}</h2>
         <span class="card-actions">
           <a class="button" href={addressWith({ view: "overview" })} onClick={follow}>{t.openTogether}<Icon name="arrow-right" /></a>
-          <CardMenu title={t.together} definition={t.once} requests={[{ label: texts.request.open,
+          <CardMenu title={t.together} definition={t.onceHint} requests={[{ label: texts.request.open,
             request: standardRequest(ask, fields.map(([field, label]) => ({ label, field })), undefined, 0) }]} />
         </span>
       </header>
