@@ -32,7 +32,7 @@ export function Rail() {
       <Navigation />
       <div class="rail-foot">
         <FreshnessNote />
-        <Popover label={<Icon name="settings" />} name={t.more} className="icon" panel="menu settings-menu">{(close) => <Menu close={close} />}</Popover>
+        <Popover label={<Icon name="ellipsis" />} name={t.more} className="icon" panel="menu settings-menu">{(close) => <Menu close={close} />}</Popover>
       </div>
     </header>
   );
@@ -100,7 +100,7 @@ function FreshnessNote() {
   return (
     <button type="button" class={`freshness ${staleReason ? "late" : ""}`} onClick={refresh} aria-label={`${text}. ${t.refresh}`}
       title={`${staleReason ?? text} (${formatInstant(watermark, timezone.value, true)}). ${t.refresh}`}>
-      <span>{ago}</span>
+      <span>{t.dataOf(ago)}</span>
     </button>
   );
 }
