@@ -44,7 +44,7 @@ export function Imports() {
           {(all) => (
             <DataTable label={t.imports} rows={all} rowKey={({ id }) => id} columns={[
               { key: "name", label: t.file, className: "breakable", render: (one) => one.name },
-              { key: "state", label: t.state, className: "state", render: (one) => t.importStates[one.state] ?? one.state },
+              { key: "state", label: t.state, className: "import-word", render: (one) => t.importStates[one.state] ?? one.state },
               { key: "accepted", label: t.accepted, number: true, render: (one) => (isOfTotals(one) ? <TotalsCount id={one.id} /> : formatNumber(one.accepted)) },
               { key: "rejected", extra: true, label: t.rejected, number: true, render: (one) => formatNumber(one.rejected) },
               { key: "removed", extra: true, label: t.removed, number: true, render: (one) => formatNumber(one.removed) },
