@@ -18,6 +18,8 @@ import { PageNote } from "./page_note";
 import { Async, Skeleton } from "./states";
 
 const ROWS = 8;
+/** Rows while they load. */
+const USUAL = 6;
 const MAP = "map";
 const ALL_COUNTRIES = 250;
 const t = texts.breakdowns;
@@ -45,7 +47,7 @@ export function BreakdownCard({ group }: { group: (typeof GROUPS)[number] }) {
   );
 }
 
-function BreakdownRows({ breakdown, ask, map, lines = ROWS }: { breakdown: Breakdown; ask: Ask<QueryType>; map: boolean; lines?: number }) {
+function BreakdownRows({ breakdown, ask, map, lines = USUAL }: { breakdown: Breakdown; ask: Ask<QueryType>; map: boolean; lines?: number }) {
   const loaded = useAnswer(ask);
   const { filters } = address.value;
   const { display = (name: string) => name } = breakdown;

@@ -9,10 +9,12 @@ const ROW = 4;
 export function Columns({ children }: { children: ComponentChildren[] }) {
   const frame = useRef<HTMLDivElement>(null);
   useLayoutEffect(() => {
-    const observer = new ResizeObserver((sizes) => {
-      for (const { target, contentRect } of sizes) (target as HTMLElement).style.gridRowEnd = `span ${Math.max(1, Math.ceil(contentRect.height / ROW))}`;
-    });
-    for (const card of frame.current!.children) observer.observe(card);
+    const fit = (card: HTMLElement) => (card.style.gridRowEnd = `span ${Math.max(1, Math.ceil(card.offsetHeight / ROW))}`);
+    const observer = new ResizeObserver((sizes) => sizes.forEach(({ target }) => fit(target as HTMLElement)));
+    for (const card of frame.current!.children) {
+      fit(card as HTMLElement);
+      observer.observe(card);
+    }
     return () => observer.disconnect();
   }, [children.length]);
   return <div ref={frame} class="columns">{children.map((card, i) => <div key={i}>{card}</div>)}</div>;
