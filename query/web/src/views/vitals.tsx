@@ -87,6 +87,7 @@ function Totals({ chosen }: { chosen: Vital }) {
                     <span class="total-value"><RatedValue vital={vital} value={row?.p75} samples={row?.samples} /></span>
                     {compared && compared.changePercent.p75 !== null && <Change percent={compared.changePercent.p75} before={before} lessIsBetter />}
                   </button>
+                  {row && !share && !isShared() && <div class="ratings" />}
                   {row && share && (
                     <RatingBar vital={vital} shares={{
                       good: Number(share[`good_${vital.toLowerCase()}`]),
