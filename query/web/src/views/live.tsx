@@ -60,7 +60,7 @@ export default function Live() {
             { key: name, name: countryName(name), value: visitors, image: <Flag country={name} /> })} />
         </div>
       )}
-      {!isShared() && (
+      {!isShared() && !active.loading && ( /* below lists that may not stay */
         <div class="live-people">
           <Feed hidesNothing={isEmpty} />
           {!isEmpty && <Visits />}
