@@ -289,7 +289,7 @@ def test_a_visitor_is_counted_then_erased_with_a_report(dashboard: Dashboard) ->
     dashboard.press("Download everything")
     dashboard.until("window.fileName === 'person.zip'")
     assert dashboard.tab.js("window.file.slice(0, 2).text()") == "PK"
-    dashboard.press("Count its rows")
+    dashboard.press("Count what is stored")
     dashboard.until("document.querySelector('main')?.innerText.includes('Nothing is erased yet')")
     assert dashboard.rows("One person") == [["Events", "2"]]
     assert _events_of(dashboard, "forget-me") == 2
@@ -328,7 +328,7 @@ def test_days_to_keep_are_saved_and_named(dashboard: Dashboard) -> None:
     kept_from = (datetime.now(UTC) - timedelta(days=90)).date()
     shown = f"{kept_from:%b} {kept_from.day}, {kept_from.year}"
     dashboard.until(f"document.querySelector('main')?.innerText.includes('{shown}')")
-    [row] = [row for row in dashboard.rows("Days to keep") if row[0] == "Errors"]
+    [row] = [row for row in dashboard.rows("Data retention") if row[0] == "Errors"]
     assert row[-1] == shown
     website = dashboard.client.website(dashboard.tenant.website.id)
     assert website["keepDays"] == {"errors": 90}
