@@ -60,8 +60,8 @@ export default function Live() {
             { key: name, name: countryName(name), value: visitors, image: <Flag country={name} /> })} />
         </div>
       )}
-      {!isShared() && !active.loading && ( /* below lists that may not stay */
-        <div class="live-people">
+      {!isShared() && ( // seen once it is known whether the lists above it stay
+        <div class="live-people" hidden={active.loading}>
           <Feed hidesNothing={isEmpty} />
           {!isEmpty && <Visits />}
         </div>
