@@ -124,16 +124,18 @@ PAGES = Cte(
 )
 
 JOIN_FACTS = "JOIN visit_facts ON visit_session = page_key"
+
+
+def _of_fact(name: str) -> JoinedValue:
+    return JoinedValue(SESSION_FACTS[f"session_{name}"], JOIN_FACTS)
+
+
 FACT_ORDERS = {
-    field: JoinedValue(SESSION_FACTS[f"session_{name}"], JOIN_FACTS)
-    for field, name in {
-        "country": "country",
-        "referrer": "referrer",
-        "device_type": "device",
-        "browser_name": "browser",
-        "os_name": "os",
-        "source": "source",
-    }.items()
+    "country": _of_fact("country"),
+    "referrer": _of_fact("referrer"),
+    "device_type": _of_fact("device"),
+    "browser_name": _of_fact("browser"),
+    "os_name": _of_fact("os"),
 }
 """The facts of the visit in the rows of lists, by field."""
 
@@ -155,7 +157,7 @@ NEWEST_SESSIONS = PageKeyQuery(
         "page_views": PAGE_VIEWS,
         "visitor_id": of_first_view("view_visitor_id"),
     },
-    joined_orders=FACT_ORDERS,
+    joined_orders={**FACT_ORDERS, "source": _of_fact("source")},
     prepared=PreparedKeys(form=SessionList(with_events=False), own_order=("first_visit",)),
 )
 
