@@ -668,7 +668,6 @@ export const texts: Texts & MoreTexts = {
     confirmRevoke: (name: string) => `${isolate(name)} widerrufen? Wer ihn benutzt, wird sofort abgewiesen.`,
     noImports: "In diese Website wurde noch nichts importiert.", file: "Datei", importFile: "Datei importieren",
     importHint: "Frühere Daten aus einer Datei übernehmen, etwa aus dem Export eines anderen Produkts: eine Zeile je Ereignis oder je Tag mit seinen Summen. Vor dem Speichern ist zu sehen, was gespeichert würde.",
-    totalsRows: (n: number, shown: string) => plural(n, "1 Zeile mit Summen", `${shown} Zeilen mit Summen`),
     importByCommand: "Per Befehl importieren",
     importCommandHint: "Auf dem Rechner, auf dem Tidemark läuft, importieren zwei Befehle eine Datei jeder Größe, einen Ordner oder einen Object Store. Für FILE den Pfad einsetzen. Andere Spalten werden mit --map COLUMN=FIELD benannt.",
     trackers: {

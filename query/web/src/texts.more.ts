@@ -390,7 +390,6 @@ const english = {
     confirmRevoke: (name: string) => `Revoke ${isolate(name)}? Whoever uses it is refused at once.`,
     noImports: "Nothing was imported into this website yet.", file: "File", importFile: "Import a file",
     importHint: "Bring in your history from a file, such as an export of another product: a line per event, or per day with its totals. You see what would be stored before anything is.",
-    totalsRows: (n: number, shown: string) => plural(n, "1 row of totals", `${shown} rows of totals`),
     importByCommand: "Import by command",
     importCommandHint: "On the machine that runs Tidemark, two commands import a file of any size, a folder or an object store. Put the path in place of FILE. Other columns are named with --map COLUMN=FIELD.",
     trackers: {

@@ -45,7 +45,7 @@ export function Imports() {
             <DataTable label={t.imports} rows={all} rowKey={({ id }) => id} columns={[
               { key: "name", label: t.file, className: "breakable", render: (one) => one.name },
               { key: "state", label: t.state, className: "import-word", render: (one) => t.importStates[one.state] ?? one.state },
-              { key: "accepted", label: t.accepted, number: true, render: (one) => (isOfTotals(one) ? <TotalsCount id={one.id} /> : formatNumber(one.accepted)) },
+              { key: "accepted", label: t.accepted, number: true, render: (one) => formatNumber(one.accepted) },
               { key: "rejected", extra: true, label: t.rejected, number: true, render: (one) => formatNumber(one.rejected) },
               { key: "removed", extra: true, label: t.removed, number: true, render: (one) => formatNumber(one.removed) },
               { key: "at", extra: true, label: t.at, render: (one) => formatInstant(one.createdAt, timezone.value) },
@@ -64,13 +64,6 @@ export function Imports() {
 }
 
 /** Whether it stored totals, which are rows and no events: a file of events has lines that are accepted or rejected. */
-const isOfTotals = ({ state, accepted, rejected }: Import): boolean => state === "done" && !accepted && !rejected;
-
-function TotalsCount({ id }: { id: string }) {
-  const { value } = useLoaded(`totals ${id}`, (signal) => fetchJson<Schemas["ImportResponse"]>(`/v1/imports/${id}`, { signal }));
-  const { check, stored = 0 } = value?.data ?? {};
-  return <>{check?.kind === "totals" ? t.totalsRows(stored, formatNumber(stored)) : value ? formatNumber(stored) : "…"}</>;
-}
 
 /** Asks before an import is undone, with the number of its events as soon as they are counted. */
 function UndoImport({ one, run, close }: { one: Import; run: () => Promise<void>; close: () => void }) {
