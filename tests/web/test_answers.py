@@ -235,7 +235,10 @@ def test_a_goal_has_a_value_in_every_currency(gated: Dashboard) -> None:
 
 def percent(value: float | None, digits: int = 1) -> str:
     """As the page writes it; a rate of nothing is 0."""
-    return f"{number(value, digits)}%"
+    if value in (None, 0, 100):
+        return f"{value or 0:g}%"
+    rounded = Decimal(str(value)).quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP)
+    return f"{rounded:f}%"
 
 
 def number(value: float | None, digits: int = 3) -> str:
@@ -297,12 +300,8 @@ def paths(dashboard: Dashboard, asked: Filters) -> list[list[str]]:
 
 def goals(dashboard: Dashboard, asked: Filters) -> list[list[str]]:
     [row] = dashboard.ask("goals", filters=asked)
-    dimension = "properties.currency"
-    value = {"metric": "sum", "property": "properties.total", "event": "signup", "as": "value"}
-    rows = dashboard.metrics(value, dimensions=[dimension], filters=asked)
-    sums = [f"{number(each['value'])} {each[dimension]}" for each in rows if each[dimension]]
     rate = percent(row["conversion_rate"], 2)
-    return [[*shown([row], "visitors", "conversions")[0], rate, " · ".join(sums) or "0"]]
+    return [[*shown([row], "visitors", "conversions")[0], rate]]
 
 
 def retention(dashboard: Dashboard, asked: Filters) -> list[list[str]]:
@@ -312,11 +311,20 @@ def retention(dashboard: Dashboard, asked: Filters) -> list[list[str]]:
 
 def vitals(dashboard: Dashboard, asked: Filters) -> list[list[str]]:
     rows = dashboard.ask("web_vitals_by_page", filters=asked)
-    return [[row["name"], f"{number(row['p75_lcp'] / 1000)} s"] for row in rows]
+    return [[row["name"], f"{row['p75_lcp'] / 1000:.2f} s poor"] for row in rows]
 
 
 def bots(dashboard: Dashboard, asked: Filters) -> list[list[str]]:
-    return shown(dashboard.ask("bots", filters=asked), "name", "purpose", "events", "pages")
+    rows = shown(dashboard.ask("bots", filters=asked), "name", "purpose", "events", "pages")
+    return [[name, PURPOSES[purpose], *counts] for name, purpose, *counts in rows]
+
+
+PURPOSES = {"ai crawler": "AI crawler", "search": "Search"}
+
+
+def devices(dashboard: Dashboard, asked: Filters) -> list[list[str]]:
+    rows = top("device_types", "name", "visitors")(dashboard, asked)
+    return [[name.capitalize(), visitors] for name, visitors in rows]
 
 
 def top(name: str, *fields: str) -> Rows:
@@ -331,7 +339,7 @@ PARTS: tuple[tuple[str, str, str, list[int], Rows], ...] = (
     ("overview", TEXTS, ".total-value", [], totals),
     ("overview", CELLS, "[aria-label=Sources]", [0, 1], top("channels", "name", "visitors")),
     ("overview", CELLS, "[aria-label=Pages]", [0, 1], top("top_pages", "name", "visitors")),
-    ("overview", CELLS, "[aria-label=Devices]", [0, 1], top("device_types", "name", "visitors")),
+    ("overview", CELLS, "[aria-label=Devices]", [0, 1], devices),
     (
         *("overview", CELLS, "[aria-label=Actions]", [0, 1]),
         top("custom_events", "name", "unique_users"),
@@ -341,7 +349,7 @@ PARTS: tuple[tuple[str, str, str, list[int], Rows], ...] = (
     ("sessions", CELLS, "table", [4, 5], visits),
     ("visitors", CELLS, "table", [3, 4, 5], visitors),
     ("paths", CELLS, ".card[aria-label=Paths] table", [0, 1, 2, 3], paths),
-    ("goals", CELLS, ".card[aria-label=Goals] table", [1, 2, 3, 4], goals),
+    ("goals", CELLS, ".card[aria-label=Goals] table", [2, 3, 4], goals),
     ("retention", CELLS, "table", [1], retention),
     ("vitals", CELLS, ".card[aria-label='Side by side'] table", [0, 1], vitals),
     ("bots", CELLS, ".card[aria-label^=Bots] table", [0, 1, 2, 3], bots),

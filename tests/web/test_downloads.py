@@ -94,7 +94,8 @@ def test_a_funnel_and_those_who_left_it_are_files(dashboard: Dashboard) -> None:
     title = dashboard.text("dialog h2")
     people = downloaded(dashboard, title, "dialog")
     shown = dashboard.tab.js(
-        "[...document.querySelectorAll('dialog tbody th')].map((each) => each.innerText.trim())"
+        "[...document.querySelectorAll('dialog tbody th a')]"
+        ".map(({ pathname }) => pathname.split('/').at(-1))"
     )
     assert [row["Visitor"] for row in people] == shown
 
