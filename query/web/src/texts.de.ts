@@ -67,7 +67,7 @@ export const texts: Texts & MoreTexts = {
     from: "Erster Tag",
     to: "Letzter Tag",
     apply: "Anzeigen",
-    versus: "ggü.",
+    versus: "vgl.",
     presets: {
       today: "Heute", yesterday: "Gestern", last_24h: "Letzte 24 Stunden", last_7d: "Letzte 7 Tage", last_28d: "Letzte 28 Tage", last_30d: "Letzte 30 Tage",
       last_90d: "Letzte 90 Tage", last_12m: "Letzte 12 Monate", this_week: "Diese Woche", last_week: "Letzte Woche", this_month: "Dieser Monat",
@@ -170,7 +170,7 @@ export const texts: Texts & MoreTexts = {
   metrics: {
     visitors: "Besucher", unique_visitors: "Besucher", visits: "Besuche", sessions: "Besuche",
     pageviews: "Seitenaufrufe", pages_per_session: "Aufrufe pro Besuch", bounce_rate: "Absprungrate",
-    median_session_duration: "Besuchsdauer", percentage: "Anteil",
+    median_session_duration: "Besuchsdauer (Median)", percentage: "Anteil",
     shareOfVisitors: "Anteil der Besucher", shareOfClicks: "Anteil der Klicks", entries: "Einstiege", exits: "Ausstiege", events: "Ereignisse",
     clicks: "Klicks", links: "Links", lastSeen: "Zuletzt gesehen",
   },
@@ -349,13 +349,12 @@ export const texts: Texts & MoreTexts = {
     },
     ratings: { good: "gut", needs_improvement: "ausbaufähig", poor: "schlecht" },
     series: (name: string) => `75. Perzentil: ${isolate(name)}`,
-    allGood: "Alle Messwerte aller Seiten sind gut, und keiner wurde schlechter.",
     goodUpTo: (value: string) => `gut bis ${value}`, poorAbove: (value: string) => `schlecht über ${value}`,
     bounds: (good: string, poor: string) => `gut bis ${good}, schlecht über ${poor}`,
     samples: (n: number, shown: string) => plural(n, "1 Messung", `${shown} Messungen`),
     littleBefore: "Zuvor zu wenig Daten: Im Vergleichszeitraum wurde das nicht gemessen.",
     goodShare: (share: string) => `${share} gut`,
-    changes: "Seiten: was Aufmerksamkeit braucht", byGroup: "Nebeneinander", vital: "Messwert", p75: "75. Perzentil", since: "Darüber seit", trend: "Verlauf", samplesColumn: "Messungen",
+    changes: "Seiten: was Aufmerksamkeit braucht", byGroup: "Nebeneinander", vital: "Messwert", p75: "75. Perzentil", since: "Schlechter seit", trend: "Verlauf", samplesColumn: "Messungen",
     unsure: "unsicher", unsureHint: (least: string) => `Weniger als ${least} Messungen, jetzt oder zuvor: Ein Perzentil so weniger Werte sagt wenig.`,
     advice: {
       page: (vital: string, page: string, value: string, rating: string, worse: string | null) =>
@@ -515,7 +514,7 @@ export const texts: Texts & MoreTexts = {
     confirmRemove: (name: string) => `Ziel ${isolate(name)} löschen? Funnels und Segmente mit ihm zeigen einen Fehler.`,
     name: "Ziel", reached: "Erreicht durch", valueProperty: "Eigenschaft mit dem Wert (optional)",
     visitors: (n: number, shown: string) => plural(n, "1 Besucher", `${shown} Besucher`),
-    conversions: "Conversions", rate: "Conversion-Rate", value: "Wert", course: "Verlauf", rateOfVisitors: "Der Besucher", rateOfVisits: "Der Besuche",
+    conversions: "Conversions", rate: "Conversion-Rate", value: "Wert", course: "Verlauf", rateOfVisitors: "Anteil Besucher", rateOfVisits: "Anteil Besuche",
     average: (amounts: string) => `Ø ${amounts}`, courseOf: (name: string, most: string) => `Verlauf von ${isolate(name)}: höchstens ${most}`,
     who: (name: string) => `Besucher, die ${isolate(name)} erreichten`,
     attribution: "Welche Besuche dazu führten", goal: "Ziel", model: "Angerechnet wird", by: "Nach", noTouch: "(kein Besuch davor)",

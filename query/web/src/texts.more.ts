@@ -102,13 +102,12 @@ const english = {
     },
     ratings: { good: "good", needs_improvement: "needs improvement", poor: "poor" },
     series: (name: string) => `75th percentile: ${isolate(name)}`,
-    allGood: "Every vital of every page is good, and none got worse.",
     goodUpTo: (value: string) => `good up to ${value}`, poorAbove: (value: string) => `poor above ${value}`,
     bounds: (good: string, poor: string) => `good up to ${good}, poor above ${poor}`,
     samples: (n: number, shown: string) => plural(n, "1 measurement", `${shown} measurements`),
     littleBefore: "Too little data before: it was not measured in the time range that this is compared with.",
     goodShare: (share: string) => `${share} good`,
-    changes: "Pages: what needs attention", byGroup: "Side by side", vital: "Vital", p75: "75th percentile", since: "Above since", trend: "Trend", samplesColumn: "Measurements",
+    changes: "Pages: what needs attention", byGroup: "Side by side", vital: "Vital", p75: "75th percentile", since: "Worse since", trend: "Trend", samplesColumn: "Measurements",
     unsure: "uncertain", unsureHint: (least: string) => `Fewer than ${least} measurements, now or before: a percentile of so few says little.`,
     advice: {
       page: (vital: string, page: string, value: string, rating: string, worse: string | null) =>

@@ -312,7 +312,7 @@ export const texts = {
     confirmRemove: (name: string) => `Delete the goal ${isolate(name)}? Funnels and segments with it show an error.`,
     name: "Goal", reached: "Reached by", valueProperty: "Property with its value (optional)",
     visitors: (n: number, shown: string) => plural(n, "1 visitor", `${shown} visitors`),
-    conversions: "Conversions", rate: "Conversion rate", value: "Value", course: "Trend", rateOfVisitors: "Of visitors", rateOfVisits: "Of visits",
+    conversions: "Conversions", rate: "Conversion rate", value: "Value", course: "Trend", rateOfVisitors: "% of visitors", rateOfVisits: "% of visits",
     average: (amounts: string) => `avg ${amounts}`, courseOf: (name: string, most: string) => `Course of ${isolate(name)}: at most ${most}`,
     who: (name: string) => `Visitors who reached ${isolate(name)}`,
     attribution: "Which visits led to it", goal: "Goal", model: "Credit goes to", by: "By", noTouch: "(no visit before it)",

@@ -158,7 +158,9 @@ function drawBounds(chart: uPlot, bounds: [value: number, text: string][]): void
     ctx.save();
     ctx.font = `${12 * devicePixelRatio}px ${getComputedStyle(chart.root).fontFamily}`;
     ctx.fillStyle = tokenColor("--quiet");
-    ctx.fillText(text, left + 6 * devicePixelRatio, y - 5 * devicePixelRatio);
+    ctx.textAlign = "left";
+    ctx.textBaseline = "alphabetic";
+    ctx.fillText(text, left + 6 * devicePixelRatio, y + (y - top < 16 * devicePixelRatio ? 14 : -5) * devicePixelRatio);
     ctx.restore();
   }
 }

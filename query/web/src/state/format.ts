@@ -77,13 +77,9 @@ export function formatRange(start: string, end: string, timeZone: string, format
 const list = new Intl.ListFormat(locale, { type: "conjunction" });
 export const listText = (parts: string[]): string => list.format(parts);
 
-/** A day of the last six by its weekday, an earlier one by its date. */
-export function weekdayOf(day: string): string {
-  const date = new Date(day);
-  const age = (Date.now() - date.getTime()) / 86_400_000;
-  const parts: Intl.DateTimeFormatOptions = age < 6 ? { weekday: "long" } : { day: "numeric", month: "short" };
-  return new Intl.DateTimeFormat(locale, { ...parts, timeZone: "UTC" }).format(date);
-}
+/** Without the year. */
+export const shortDay = (date: string): string =>
+  new Intl.DateTimeFormat(locale, { day: "numeric", month: "short", timeZone: "UTC" }).format(new Date(date));
 
 /** 1 is Monday. */
 export const weekdayName = (day: number): string =>

@@ -46,7 +46,7 @@ export const VIEWS: View[] = [
   { id: "retention", label: texts.views.retention, icon: "repeat", group: "behavior", ranged: true, shared: true },
   { id: "vitals", label: texts.views.vitals, icon: "gauge", group: "quality", ranged: true, compares: true, shared: true },
   { id: "errors", key: "e", label: texts.views.errors, icon: "bug", group: "quality", ranged: true, compares: true },
-  { id: "bots", key: "b", label: texts.views.bots, icon: "bot", group: "quality", ranged: true },
+  { id: "bots", key: "b", label: texts.views.bots, icon: "bot", group: "quality", ranged: true, compares: true },
   { id: "explore", key: "x", label: texts.views.explore, icon: "compass", group: "tools", ranged: true, compares: true, manual: true },
   { id: "links", key: "l", label: texts.views.links, icon: "link", group: "tools", ranged: true, compares: "item", unfiltered: true, scope: "read:links", of: "one" },
   { id: "shares", key: "s", label: texts.views.shares, icon: "share-2", group: "tools", ranged: true, manual: true, scope: "manage:websites", of: "one" },

@@ -24,7 +24,7 @@ import { address, addressWith, comparison, follow, goOwn } from "../state/addres
 import type { FileColumn } from "../state/csv";
 import { condition } from "../state/filters";
 import { dayOf } from "../state/period";
-import { countryName, formatDays, formatInstant, formatNumber, formatPercent, formatRange, listText, weekdayOf } from "../state/format";
+import { countryName, formatDays, formatInstant, formatNumber, formatPercent, formatRange, listText, shortDay } from "../state/format";
 import { texts } from "../texts";
 import { moreTexts } from "../texts.more";
 import type { IconName, Row, Schemas } from "../types";
@@ -124,10 +124,10 @@ function Advice({ hasBefore }: { hasBefore: boolean }) {
 
 function adviceOf(rows: Group[], states: Row<"error_states">[]): string {
   const count = (state: string): number => states.find((each) => each.state === state)?.groups ?? 0;
-  const newest = rows.filter(({ state, since }) => state === "new" && since).map(({ since }) => since!).toSorted()[0];
+  const earliest = rows.filter(({ state, since }) => state === "new" && since).map(({ since }) => since!).toSorted()[0];
   const steepest = rows.filter(({ state }) => state === "worse").map(timesOf).toSorted((a, b) => b - a)[0];
   return sentences([
-    count("new") > 0 && t.advice.new(count("new"), newest ? weekdayOf(newest) : null),
+    count("new") > 0 && t.advice.new(count("new"), earliest ? shortDay(earliest) : null),
     count("worse") > 0 && t.advice.worse(count("worse"), steepest ? formatTimes(steepest) : null),
     count("back") > 0 && t.advice.back(count("back")),
   ]);
@@ -144,8 +144,8 @@ const STATE_ICONS: Record<string, IconName> = { new: "sparkles", worse: "trendin
 /** What became of a group since the time before, in words. */
 function State({ row }: { row: Group }) {
   const { state, since, count, previous_count: before, last_before: last } = row;
-  const detail = state === "worse" ? [t.states.times(formatTimes(timesOf(row))), since && t.states.since(weekdayOf(since))].filter(Boolean).join(", ")
-    : state === "new" ? since && t.states.since(weekdayOf(since))
+  const detail = state === "worse" ? [before ? t.states.times(formatTimes(timesOf(row))) : t.states.before("0"), since && t.states.since(shortDay(since))].filter(Boolean).join(", ")
+    : state === "new" ? since && t.states.since(shortDay(since))
       : state === "back" ? last && t.states.lastBefore(formatInstant(last, timezone.value))
         : state === "better" ? t.states.fewer(formatPercent((100 * (before - count)) / before, 0)) : t.states.before(formatNumber(before));
   return (
@@ -164,7 +164,7 @@ const groupAddress = (row: Group): string => addressWith({
   item: row.name ?? "", own: { type: row.error_type ?? "", file: row.filename ?? "", line: String(row.line ?? "") },
 });
 
-/** Where it happens: the newest page and browser, and how many others. */
+/** Where it happens: the earliest page and browser, and how many others. */
 const whereText = ({ path, pages, browser_name: browser, browsers }: Group): string => [
   path && (pages > 1 ? t.andPages(path, pages - 1) : path),
   browser && (browsers > 1 ? t.andBrowsers(browser, browsers - 1) : browser),

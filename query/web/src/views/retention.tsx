@@ -180,7 +180,7 @@ const heatClass = (rate: number, step: number): string => (rate > 0 ? `heat-${Ma
 function HeatLegend({ step, steps }: { step: number; steps: number }) {
   return (
     <ul class="heat-legend" aria-label={t.legend}>
-      {Array.from({ length: steps }, (_, i) => <li key={i} class={`heat-${i + 1}`}>{`${formatNumber(i * step)}–${formatPercent((i + 1) * step)}`}</li>)}
+      {Array.from({ length: steps }, (_, i) => <li key={i} class={`heat-${i + 1}`}>{`${formatNumber(i * step)}–${formatPercent((i + 1) * step, Number.isInteger(step) ? 0 : 1)}`}</li>)}
       <li class="incomplete">* {t.running}</li>
     </ul>
   );

@@ -15,7 +15,7 @@ import { address, goOwn } from "../state/address";
 import type { FileColumn } from "../state/csv";
 import { shownValue } from "../state/filter_values";
 import { equals } from "../state/filters";
-import { countryName, formatNumber, formatPercent, weekdayOf } from "../state/format";
+import { countryName, formatNumber, formatPercent, shortDay } from "../state/format";
 import { boundsOf, boundsText, formatVital, type Rating, ratingOf, RATINGS, type Vital, VITALS } from "../state/vitals";
 import { texts } from "../texts";
 import { moreTexts } from "../texts.more";
@@ -189,7 +189,7 @@ function PageChanges() {
   const { own } = address.value;
   const loaded = useAnswer(PAGE_VITALS);
   const page = Math.max(1, Number(own.changes) || 1);
-  const vitals = loaded.value ? pageVitals(loaded.value, before).filter((each) => each.rating !== "good" || isWorse(each)) : [];
+  const vitals = loaded.value ? pageVitals(loaded.value, before).filter((each) => each.rating !== "good" || (each.isSure && isWorse(each))) : [];
   const shown = vitals.slice((page - 1) * CHANGES, page * CHANGES);
   const { series, since } = usePageSeries(shown);
   const columns: Column<PageVital>[] = [
@@ -220,7 +220,7 @@ function PageChanges() {
   ];
   return (
     <Card title={t.changes} ask={PAGE_VITALS} className="wide" file={CHANGES_FILE}>
-      <Async loaded={loaded} lines={8} isEmpty={() => !vitals.length} empty={loaded.value?.rows.length ? t.allGood : undefined}>
+      <Async loaded={loaded} lines={8} isEmpty={() => !vitals.length} empty={loaded.value?.rows.length ? t.advice.good : undefined}>
         {() => (
           <>
             <DataTable label={t.changes} columns={columns} rows={shown} rowKey={({ row }) => keyOf(row)} />
@@ -257,7 +257,7 @@ function usePageSeries(shown: PageVital[]) {
     series.set(keyOf(row), values);
     const below = values.findLastIndex((value) => value !== null && value <= (before ?? Infinity));
     const first = days[below + 1];
-    if (before !== null && first) since.set(keyOf(row), weekdayOf(first));
+    if (before !== null && first) since.set(keyOf(row), shortDay(first));
   }
   return { series, since };
 }

@@ -29,7 +29,7 @@ export function Trackers({ id }: { id: string }) {
   const add = may("manage:websites") && <button type="button" class="button" onClick={() => setAdding(true)}><Icon name="plus" />{t.add}</button>;
   return (
     <Card title={t.title} actions={add}>
-      <p class="quiet">{t.hint} <code>tidemark adopt</code></p>
+      <p class="quiet">{t.hint} <code class="nowrap">tidemark adopt</code></p>
       <Async loaded={list} lines={2} empty={t.none} isEmpty={({ data }) => !data.length}>
         {({ data }) => (
           <DataTable label={t.title} rows={data} rowKey={(alias) => alias.id} columns={[
