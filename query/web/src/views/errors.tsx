@@ -49,7 +49,7 @@ function AllErrors() {
     <>
       {before || !compares ? <Advice hasBefore={hasBefore} /> : <div class="advice-frame"><Skeleton lines={1} /></div>}
       <Summary before={before} />
-      <GroupTable hasBefore={hasBefore} />
+      {before || !compares ? <GroupTable hasBefore={hasBefore} /> : <Card title={t.groups} className="wide"><Skeleton lines={7} /></Card>}
       <TimeSeries title={t.series} unit={t.errors} name="error_chart_data" field="totalErrors" format={countFormat} />
     </>
   );
