@@ -4,7 +4,7 @@ import { useMetrics } from "../api/metrics";
 import { fetchJson } from "../api/request";
 import { type Loaded, useLoaded } from "../api/use";
 import type { Known, MetricsCatalogue } from "../state/metric_fields";
-import { type Money, useMoney } from "./money";
+import { summedMoney, useMoney } from "./money";
 import { useGoals } from "./saved_goals";
 
 export interface WebsiteKnown extends Known {
@@ -12,17 +12,11 @@ export interface WebsiteKnown extends Known {
   order?: string;
 }
 
-/** Of several properties of one event only the first can be summed with others: they would count twice. */
-function summed(all: Money[]): string | undefined {
-  const events = new Set(all.map(({ event }) => event));
-  return events.size < all.length ? all[0]!.id : undefined;
-}
-
 export function useKnown(): Loaded<WebsiteKnown> {
   const catalogue = useLoaded("metrics catalogue", (signal) => fetchJson<MetricsCatalogue>("/v1/query/metrics", { signal }));
   const goals = useGoals();
   const all = useMoney();
-  const money = all?.length ? summed(all) : undefined;
+  const money = all?.length ? summedMoney(all) : undefined;
   const amounts = useMetrics(all?.length ? { metrics: [{ metric: "revenue", ...(money ? { money } : {}) }], dimensions: ["currency"] } : null);
   const last = useRef<string[]>([]); // stays while another time range loads
   if (amounts.value) last.current = amounts.value.filter(({ revenue }) => Number(revenue) !== 0).flatMap(({ currency }) => (currency ? String(currency) : []));

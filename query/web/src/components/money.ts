@@ -59,6 +59,12 @@ function amountsOf(rows: MetricsRow[], at: number, currencyOf: (row: MetricsRow)
   return [...amounts].map(([currency, [value, conversions]]) => [currency, value, conversions]);
 }
 
+/** The property that is summed, where two are of one event, whose orders would count twice: the first. */
+export function summedMoney(all: Money[]): string | undefined {
+  const events = new Set(all.map(({ event }) => event));
+  return events.size < all.length ? all[0]!.id : undefined;
+}
+
 /** By the names of rows. */
 export interface Revenue {
   amounts: Map<string, Amounts>;
@@ -69,13 +75,13 @@ export interface Revenue {
 export function useRevenueBy(dimension: string, names: string[]): Revenue | null {
   const money = useMoney();
   const { value: rows, error } = useMetrics(money?.length && names.length ? {
-    metrics: ["revenue", "orders"], dimensions: [dimension, "currency"], filters: [{ field: dimension, operator: "in", value: names }] as Schemas["Filter"][],
+    metrics: [{ metric: "revenue", as: "revenue", money: summedMoney(money) }], dimensions: [dimension, "currency"], filters: [{ field: dimension, operator: "in", value: names }] as Schemas["Filter"][],
   } : null);
   if (!money?.length) return null;
   const amounts = new Map<string, Amounts>();
   for (const row of rows ?? []) {
     const name = String(row[dimension]);
-    if (row.revenue) amounts.set(name, [...(amounts.get(name) ?? []), [row.currency as string | null, Number(row.revenue), Number(row.orders)]]);
+    if (row.revenue) amounts.set(name, [...(amounts.get(name) ?? []), [row.currency as string | null, Number(row.revenue)]]);
   }
   return { amounts, isKnown: rows !== null || error !== null };
 }

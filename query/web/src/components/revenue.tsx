@@ -10,7 +10,7 @@ import { hadAny } from "../state/had";
 import { texts } from "../texts";
 import { CardMenu } from "./card";
 import { Change } from "./change";
-import { type Money, useMoney } from "./money";
+import { type Money, summedMoney, useMoney } from "./money";
 import { type Series, SeriesChart } from "./series_chart";
 import { Async } from "./states";
 import { shownGranularity } from "./time_series";
@@ -21,11 +21,11 @@ export type RevenueMetric = (typeof METRICS)[number];
 /** Whether the parameter `metric` of the overview is one of money. */
 export const isRevenueMetric = (metric: string | undefined): metric is RevenueMetric => METRICS.some((each) => each === metric);
 
-/** The metrics under their names. Two properties of one event would count its orders twice: then the first is asked for. */
+/** The metrics under their names. */
 export function revenueTerms(money: Money[], metrics: readonly RevenueMetric[], currency?: string, name?: string): MetricsAsk["metrics"] {
-  const isTwice = new Set(money.map(({ event }) => event)).size < money.length;
+  const summed = summedMoney(money);
   return metrics.map((metric) => ({
-    metric, as: name ?? metric, ...(isTwice ? { money: money[0]!.id } : {}), ...(currency ? { currency } : {}),
+    metric, as: name ?? metric, ...(summed ? { money: summed } : {}), ...(currency ? { currency } : {}),
   }));
 }
 
