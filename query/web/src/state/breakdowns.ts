@@ -112,6 +112,8 @@ export const GROUPS: { id: string; label: string; breakdowns: Breakdown[]; lines
     label: t.actions,
     breakdowns: [
       top("custom_events", t.events, "name", {
+        // Of all that its visitors did: an event alone has no page views, sources or pages.
+        filter: (row) => ({ has_done: { event: row.name } }) as Filter,
         value: "unique_users",
         columns: [["unique_users", texts.metrics.visitors], ["total_events", texts.metrics.events],
           ["unique_sessions", texts.metrics.visits], ["last_occurrence", texts.metrics.lastSeen, "instant"]],
