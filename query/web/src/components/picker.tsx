@@ -39,8 +39,8 @@ function Choices<Value>({ name, groups, isChosen, reasonAgainst, choose, typed }
 }) {
   const [search, setSearch] = useState("");
   const list = useRef<HTMLDivElement>(null);
-  const words = search.trim().toLowerCase();
-  const has = (...parts: string[]) => parts.some((part) => part.toLowerCase().includes(words));
+  const words = lettersOf(search);
+  const has = (...parts: string[]) => parts.some((part) => lettersOf(part).includes(words));
   const found = groups.map((group) => ({
     ...group, choices: group.choices.filter(({ value, text, meaning }) => has(text, group.label, meaning, JSON.stringify(value))),
   })).filter(({ choices }) => choices.length);
@@ -78,3 +78,6 @@ function Choices<Value>({ name, groups, isChosen, reasonAgainst, choose, typed }
     </>
   );
 }
+
+/** "Sign-up" and "signup" are one word to who searches. */
+const lettersOf = (text: string): string => text.toLowerCase().replace(/[\s_-]/g, "");

@@ -53,7 +53,7 @@ export function StepInputs({ step, change, name, suggestions, kinds = isShared()
       <select aria-label={`${name}: ${t.kind}`} value={step.kind} onChange={(e) => kind(e.currentTarget.value as StepKind)}>
         {[...new Set([...kinds, step.kind])].map((each) => <option key={each} value={each}>{t.kinds[each]}</option>)}
       </select>
-      <input aria-label={name} list={list} required={required} placeholder={t.placeholders[step.kind]} value={text}
+      <input aria-label={name} list={list} required={required} placeholder={t.placeholders[step.kind]} value={text} onFocus={(e) => e.currentTarget.select()}
         onInput={(e) => setText(e.currentTarget.value)} onChange={(e) => complete(e.currentTarget.value.trim())} />
       <datalist id={list}>{suggestions[step.kind].map((each) => <option key={each} value={each} />)}</datalist>
       {isUnseen(step, suggestions) && <small class="unseen" role="status">{t.unseen}</small>}
