@@ -359,7 +359,7 @@ export const texts: Texts & MoreTexts = {
     advice: {
       page: (vital: string, page: string, value: string, rating: string, worse: string | null) =>
         `Am besten zuerst: ${vital} auf ${isolate(page)}: ${value} (${rating})${worse ? `, ${worse} mehr als zuvor` : ""}.`,
-      device: (vital: string, device: string, value: string, rating: string) => `Keine Seite fällt auf. Gerät ${device}: ${vital} ist ${value} (${rating}).`,
+      device: (vital: string, device: string, value: string, rating: string) => `Gerät ${device}: ${vital} ist ${value} (${rating}). Keine einzelne Seite fällt auf.`,
       good: "Alle Werte sind auf jeder Seite mit genug Messungen gut, und keiner wurde schlechter.",
       few: (least: string) => `Noch hat keine Seite ${least} Messungen eines Werts: zu wenige, um etwas hervorzuheben.`,
     },
@@ -517,7 +517,7 @@ export const texts: Texts & MoreTexts = {
     conversions: "Conversions", rate: "Conversion-Rate", value: "Wert", course: "Verlauf", rateOfVisitors: "Anteil Besucher", rateOfVisits: "Anteil Besuche",
     average: (amounts: string) => `Ø ${amounts}`, courseOf: (name: string, most: string) => `Verlauf von ${isolate(name)}: höchstens ${most}`,
     who: (name: string) => `Besucher, die ${isolate(name)} erreichten`,
-    attribution: "Welche Besuche dazu führten", goal: "Ziel", model: "Angerechnet wird", by: "Nach", noTouch: "(kein Besuch davor)",
+    attribution: "Welche Besuche dazu führten", goal: "Ziel", model: "Angerechnet wird", by: "Nach", noTouch: "(kein Besuch davor)", noValue: "(ohne)",
     models: {
       last_touch: "Der letzte Besuch", first_touch: "Der erste Besuch", last_non_direct: "Der letzte nicht direkte Besuch",
       linear: "Jeder Besuch gleich", position_based: "Erster und letzter je 40 %, Rest dazwischen",

@@ -112,7 +112,7 @@ const english = {
     advice: {
       page: (vital: string, page: string, value: string, rating: string, worse: string | null) =>
         `Start with ${vital} on ${isolate(page)}: ${value} (${rating})${worse ? `, ${worse} more than before` : ""}.`,
-      device: (vital: string, device: string, value: string, rating: string) => `No page stands out. On ${device} devices ${vital} is ${value} (${rating}).`,
+      device: (vital: string, device: string, value: string, rating: string) => `On ${device} devices ${vital} is ${value} (${rating}). No single page stands out.`,
       good: "All vitals are good on every page with enough measurements, and none got worse.",
       few: (least: string) => `No page has ${least} measurements of a vital yet: too few to say what to look at first.`,
     },

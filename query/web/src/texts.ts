@@ -315,7 +315,7 @@ export const texts = {
     conversions: "Conversions", rate: "Conversion rate", value: "Value", course: "Trend", rateOfVisitors: "% of visitors", rateOfVisits: "% of visits",
     average: (amounts: string) => `avg ${amounts}`, courseOf: (name: string, most: string) => `Course of ${isolate(name)}: at most ${most}`,
     who: (name: string) => `Visitors who reached ${isolate(name)}`,
-    attribution: "Which visits led to it", goal: "Goal", model: "Credit goes to", by: "By", noTouch: "(no visit before it)",
+    attribution: "Which visits led to it", goal: "Goal", model: "Credit goes to", by: "By", noTouch: "(no visit before it)", noValue: "(none)",
     models: {
       last_touch: "The last visit", first_touch: "The first visit", last_non_direct: "The last visit that is not direct",
       linear: "All visits alike", position_based: "First and last 40 % each, the rest between",

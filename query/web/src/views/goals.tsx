@@ -183,7 +183,7 @@ function Attribution({ goals }: { goals: Goal[] }) {
       <Async loaded={loaded} isEmpty={({ rows }) => !rows.some((row) => row.conversions > 0)}>
         {({ rows }) => (
           <BarList nameLabel={texts.filters.fields[by]!} valueLabel={t.conversions} bars={rows.filter((row) => row.conversions > 0).map((row) => ({
-            key: String(row.name), name: row.name === null ? t.noTouch : shownValue(by, row.name), value: row.conversions,
+            key: String(row.name), name: row.name === null ? (by === FACTS[0] ? t.noTouch : t.noValue) : shownValue(by, row.name), value: row.conversions,
           }))} />
         )}
       </Async>
