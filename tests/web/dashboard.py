@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
@@ -182,3 +183,11 @@ def signed_in(chromium: Chromium, tenant: Tenant) -> Iterator[Dashboard]:
     yield dashboard
     dashboard.check_tab()
     tab.close()
+
+
+def percent(value: float | None, digits: int = 1) -> str:
+    """A share as the page writes it in English: nothing and everything have no decimals."""
+    exact = Decimal(str(value or 0))
+    if exact in (0, 100):
+        return f"{int(exact)}%"
+    return f"{exact.quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP):f}%"

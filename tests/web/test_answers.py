@@ -14,7 +14,7 @@ from tests.browser.tab import Tab
 from tests.flow.tenant import DAY, Tenant
 from tests.http_client import call
 from tests.query.lake import Stored, a_view, a_vital, an_error, an_event, an_outbound_click
-from tests.web.dashboard import RANGE, Dashboard, shown
+from tests.web.dashboard import RANGE, Dashboard, percent, shown
 from tests.web.downloads import KEEP_FILE, file_name
 from tests.web.query_alone import query_alone
 
@@ -231,14 +231,6 @@ def test_a_goal_has_a_value_in_every_currency(gated: Dashboard) -> None:
     gated.open("goals", compare="none", period=ELSEWHERE)
     [row] = gated.rows("Goals")
     assert row[2:7] == ["0", "0", "0%", "0%", "0"]
-
-
-def percent(value: float | None, digits: int = 1) -> str:
-    """As the page writes it; a rate of nothing is 0."""
-    if value in (None, 0, 100):
-        return f"{value or 0:g}%"
-    rounded = Decimal(str(value)).quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP)
-    return f"{rounded:f}%"
 
 
 def number(value: float | None, digits: int = 3) -> str:

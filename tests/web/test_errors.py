@@ -1,6 +1,6 @@
 """Errors: groups as the API gives them, and one group with its stack and where it happens."""
 
-from tests.web.dashboard import RANGE, Dashboard, shown
+from tests.web.dashboard import RANGE, Dashboard, percent, shown
 
 MESSAGE = "Failed to fetch"
 IS_MESSAGE = [{"field": "message", "operator": "eq", "value": MESSAGE}]
@@ -22,7 +22,7 @@ def test_totals_and_groups_are_those_of_the_api(dashboard: Dashboard) -> None:
     assert [[row[0].split("\n")[0], row[2], row[3].split()[0]] for row in rows] == shown(
         groups, "name", "count", "users"
     )
-    assert [row[3].split()[1] for row in rows] == [f"{s.removesuffix('.0')}%" for s in shares]
+    assert [row[3].split()[1] for row in rows] == [percent(float(s)) for s in shares]
 
 
 def test_what_is_new_is_said_first_and_has_a_tab(dashboard: Dashboard) -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from tests.flow.tenant import Tenant, at_ms
 from tests.installation import eventually
-from tests.web.dashboard import Dashboard, shown
+from tests.web.dashboard import Dashboard, percent, shown
 
 IS_PURCHASE = {"field": "name", "operator": "eq", "value": "purchase"}
 FACTS = """(title) => { const card = [...document.querySelectorAll("main .card")].find(
@@ -53,7 +53,7 @@ def test_events_are_those_of_the_api_and_one_opens(dashboard: Dashboard) -> None
     assert dashboard.until(TOTALS) == ["Total", sums[0], "100%", *sums[1:], ""]
     shares = {row["name"]: 100 * row["total_events"] / int(sums[0]) for row in expected}
     assert {row[0]: row[2] for row in rows} == {
-        name: f"{share:.1f}".removesuffix(".0") + "%" for name, share in shares.items()
+        name: percent(share) for name, share in shares.items()
     }
 
     dashboard.press("signup", "main")

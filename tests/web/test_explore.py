@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.installation import eventually
-from tests.web.dashboard import Dashboard
+from tests.web.dashboard import Dashboard, percent
 from tests.web.downloads import downloaded
 
 DESKTOP = {"field": "device_type", "operator": "eq", "value": "desktop"}
@@ -41,10 +41,6 @@ def reason(dashboard: Dashboard, picker: str, text: str) -> str:
 
 def saved(dashboard: Dashboard) -> list[dict[str, Any]]:
     return list(dashboard.client.saved("explorations", dashboard.tenant.website.id))
-
-
-def percent(value: float) -> str:
-    return f"{round(value, 1):.1f}%"
 
 
 def test_every_example_is_answered_at_the_first_click(dashboard: Dashboard) -> None:
@@ -92,7 +88,7 @@ def test_numbers_are_those_of_the_api(dashboard: Dashboard) -> None:
     assert dashboard.until(f"({FIGURES}).length && {FIGURES}") == [
         ["Visitors", str(row["visitors"])],
         ["Bounce rate", percent(row["bounce_rate"])],
-        ["LCP (p75)", f"{round(row['p75_lcp'] / 1000, 2):g} s"],
+        ["LCP (p75)", f"{row['p75_lcp'] / 1000:.2f} s"],
         ["Errors", str(row["errors"])],
     ]
 

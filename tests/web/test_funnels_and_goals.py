@@ -4,7 +4,7 @@ import pytest
 
 from tests.http_client import call
 from tests.installation import eventually
-from tests.web.dashboard import Dashboard
+from tests.web.dashboard import Dashboard, percent
 
 STEPS = [{"path": "/"}, {"path": "/pricing"}, {"event": "signup"}]
 SIDEWAYS = """document.documentElement.scrollWidth
@@ -29,7 +29,7 @@ def test_a_funnel_is_built_by_hand_and_shows_the_numbers_of_the_api(dashboard: D
     )
     for row, following, text in zip(rows, [*rows[1:], None], texts, strict=True):
         assert f"{row['visitors']} visitors" in text
-        assert f"{percent(row['conversion_rate'])} of step 1" in text
+        assert f"{percent(row['conversion_rate'], 2)} of step 1" in text
         assert following is None or f"{following['dropped']} did not continue" in text
     assert "steps=path%3A%252F" in dashboard.tab.address or "steps=path:" in dashboard.tab.address
 
@@ -44,7 +44,7 @@ def test_a_funnel_by_groups_is_a_table_with_the_numbers_of_the_api(dashboard: Da
         [
             group[0]["breakdown"],
             str(group[0]["visitors"]),
-            *(percent(step["conversion_rate"]) for step in group[1:]),
+            *(percent(step["conversion_rate"], 2) for step in group[1:]),
             str(group[2]["visitors"]),
         ]
         for group in groups
@@ -56,7 +56,7 @@ def test_a_funnel_by_groups_is_a_table_with_the_numbers_of_the_api(dashboard: Da
     )
     assert footer[1:] == [
         str(whole[0]["visitors"]),
-        *(percent(step["conversion_rate"]) for step in whole[1:]),
+        *(percent(step["conversion_rate"], 2) for step in whole[1:]),
         str(whole[2]["visitors"]),
     ]
 
@@ -157,8 +157,8 @@ def test_a_goal_is_made_changed_and_removed(dashboard: Dashboard) -> None:
     assert shown[2] == str(row["conversions"])
     assert shown[4:] == [
         str(row["visitors"]),
-        percent(row["conversion_rate"]),
-        percent(100 * row["sessions"] / whole["sessions"]),
+        percent(row["conversion_rate"], 2),
+        percent(100 * row["sessions"] / whole["sessions"], 2),
         f"€{row['value']:,.2f}\navg €{mean:,.2f}",
         "",
     ]
@@ -167,7 +167,7 @@ def test_a_goal_is_made_changed_and_removed(dashboard: Dashboard) -> None:
     assert row["conversions"] > 0
 
     dashboard.open("overview")
-    rate = percent(row["conversion_rate"])
+    rate = percent(row["conversion_rate"], 2)
     wanted = ["Bought", rate, str(row["conversions"]), f"€{row['value']:,.2f}"]
     eventually(lambda: dashboard.rows("Goals") == [wanted], 60)
 
@@ -207,11 +207,6 @@ def test_more_goals_than_one_request_answers_have_pages(dashboard: Dashboard) ->
     eventually(lambda: len(dashboard.rows("Goals")) == 1, 60)
     for goal_id in ids:
         assert call("DELETE", f"{url}/{goal_id}", None, headers).status == 200
-
-
-def percent(value: float) -> str:
-    """As the page writes a share in English."""
-    return f"{round(value, 2):g}%"
 
 
 def choose(dashboard: Dashboard, name: str, value: str) -> None:

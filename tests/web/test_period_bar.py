@@ -102,17 +102,18 @@ def test_a_letter_chooses_a_time_range_also_in_the_menu(page: Dashboard) -> None
 def test_a_range_is_chosen_in_the_calendar_by_keyboard(page: Dashboard) -> None:
     page.open("overview", period="2026-03-05..2026-03-06")
     open_menu(page)
-    day = """[...document.querySelectorAll(".period-menu calendar-month")]
-      .map((month) => month.shadowRoot?.querySelector("button[tabindex='0']")).find(Boolean)"""
-    page.until(f"({day})?.ariaLabel === 'March 6'")
-    page.tab.js(f"({day}).focus()")
+    months = "[...document.querySelectorAll('.period-menu calendar-month')]"
+    day = f"{months}.map((each) => each.shadowRoot?.querySelector('button[tabindex=\\'0\\']'))"
+    page.until(f"({day}.find(Boolean))?.ariaLabel === 'March 6'")
+    page.tab.js(f"{day}.find(Boolean).focus()")
+    focused = f"{months}.map((each) => each.shadowRoot?.activeElement).find(Boolean)"
 
     page.press_keys("Enter")
-    page.until(f"({day})?.part.contains('range-start')")
+    page.until(f"{focused}?.part.contains('range-start')")
     page.press_keys("ArrowDown")
-    page.until(f"({day})?.ariaLabel === 'March 13'")
+    page.until(f"{focused}?.ariaLabel === 'March 13'")
     page.press_keys("ArrowRight")
-    page.until(f"({day})?.ariaLabel === 'March 14'")
+    page.until(f"{focused}?.ariaLabel === 'March 14'")
     page.press_keys("Enter")
 
     page.until("location.search.includes('period=2026-03-06..2026-03-14')")

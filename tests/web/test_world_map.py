@@ -43,13 +43,13 @@ def world(chromium: Chromium, travelers: Tenant) -> Iterator[Dashboard]:
 def test_countries_have_the_numbers_and_shares_of_the_api(world: Dashboard) -> None:
     rows = world.ask("country")
     names = {"DE": "Germany", "US": "United States", "SG": "Singapore"}
-    labels = [f"{names[r['name']]}: {r['visitors']} ({r['percentage']:.1f}%)" for r in rows]
+    labels = [f"{names[r['name']]}: {r['visitors']} ({r['percentage']:.2f}%)" for r in rows]
     assert sorted(world.tab.js(LABELS)) == sorted(labels)
 
     world.tab.js("document.querySelector('.map [aria-label^=Germany]').focus()")
     shown = world.text(".map-hover")
     assert "Germany" in shown
-    assert "3 visitors · 60.0%" in shown
+    assert "3 visitors · 60.00%" in shown
     assert "flag-DE" in world.tab.js("document.querySelector('.map-hover img').src")
 
 
