@@ -98,7 +98,7 @@ function FreshnessNote() {
   const ago = formatAgo(watermark);
   const text = t.freshness(ago);
   return (
-    <button type="button" class={`freshness ${staleReason ? "late" : ""}`} onClick={refresh} aria-label={`${text}. ${t.refresh}`}
+    <button type="button" class={`freshness ${staleReason ? "late" : ""}`} onClick={refresh} aria-label={`${t.dataOf(ago)}. ${t.refresh}`}
       title={`${staleReason ?? text} (${formatInstant(watermark, timezone.value, true)}). ${t.refresh}`}>
       <span>{t.dataOf(ago)}</span>
     </button>

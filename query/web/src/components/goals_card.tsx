@@ -3,7 +3,7 @@ import { hasRecords, isShared } from "../api/session";
 import { useAnswer } from "../api/use";
 import { addressWith, follow } from "../state/address";
 import { formatNumber, formatPercent } from "../state/format";
-import { hadAny } from "../state/had";
+import { hadAny } from "./had";
 import { texts } from "../texts";
 import type { Row } from "../types";
 import { Card } from "./card";

@@ -77,7 +77,7 @@ export function LinkDialog({ link, close, done }: {
         {FIELDS.map(([field, label, required]) => (
           <label key={field}>{label}
             {DATES.includes(field)
-              ? <DateField name={field} min={link ? undefined : today(timezone.value)} value={lastDayOf(values[field] ?? "", timezone.value)} change={(day) => set(field, day)} />
+              ? <DateField name={field} placeholder={moreTexts.shares.noEnd} min={link ? undefined : today(timezone.value)} value={lastDayOf(values[field] ?? "", timezone.value)} change={(day) => set(field, day)} />
               : <input name={field} required={required} value={values[field]}
                 placeholder={field === "targetUrl" ? "https://shop.example/summer" : undefined}
                 onInput={(e) => set(field, e.currentTarget.value.trimStart())}

@@ -6,7 +6,7 @@ import { hasRecords } from "../api/session";
 import { useAnswer } from "../api/use";
 import { address, comparison, goOwn } from "../state/address";
 import { formatMoney, formatNumber, formatShort } from "../state/format";
-import { hadAny } from "../state/had";
+import { hadAny } from "./had";
 import { texts } from "../texts";
 import { CardMenu } from "./card";
 import { Change } from "./change";

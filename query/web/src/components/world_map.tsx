@@ -85,7 +85,7 @@ export default function WorldMap({ countries, chosen, onClick }: {
         {shown && (
           <div class={`hover map-hover ${over.x > 60 ? "left" : ""} ${over.y > 60 ? "above" : ""}`} style={{ left: `${over.x}%`, top: `${over.y}%` }}>
             <b><Flag country={shown.code} /> {countryName(shown.code)}</b>
-            <span>{t.visitors(shown.value, formatNumber(shown.value))}{shown.share !== null && ` · ${formatPercent(shown.share)}`}</span>
+            <span>{t.visitors(shown.value, formatNumber(shown.value))}{shown.share !== null && ` · ${formatPercent(shown.share, 2)}`}</span>
           </div>
         )}
       </div>

@@ -1,6 +1,6 @@
 // What a website had when this browser showed it last: a place is kept for that while it loads.
 import { website } from "../api/session";
-import { withStorage } from "./storage";
+import { withStorage } from "../state/storage";
 
 /** Whether `records` has any; by what was remembered while they are null. */
 export function hadAny(kind: "goals" | "money", records: unknown[] | null): boolean {
