@@ -5,7 +5,7 @@ Queries use them by id or name. A field is declared here once: the columns of th
 bodies of the HTTP interface and the options of the command line are made from these structs.
 """
 
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar
 
 from msgspec import Meta
 
@@ -14,6 +14,11 @@ from schemas.registry.records import OwnedRecord
 
 def _text(description: str, max_length: int = 255, min_length: int = 1) -> Meta:
     return Meta(min_length=min_length, max_length=max_length, description=description)
+
+
+def _one_of(*texts: str) -> str:
+    """The pattern of one of the texts; in Python `$` alone matches before a line break as well."""
+    return rf"^({'|'.join(texts)})$(?!\n)"
 
 
 RecordName = Annotated[str, _text("unique among those of the website")]
@@ -129,9 +134,14 @@ class Funnel(SavedRecord, frozen=True, rename="camel", kw_only=True):
     window: Annotated[
         int, Meta(ge=1, le=400 * DAY_SECONDS, description="seconds from the first step to the last")
     ] = 7 * DAY_SECONDS
-    by: Annotated[Literal["visitor", "session"], Meta(description="who completes the steps")] = (
-        "visitor"
-    )
+    by: Annotated[
+        str,
+        Meta(
+            pattern=_one_of("visitor", "session"),
+            max_length=7,
+            description="who completes the steps",
+        ),
+    ] = "visitor"
     breakdown: Annotated[str, _text("field by whose values it is split", 2048)] | None = None
 
 
@@ -166,7 +176,7 @@ class Alias(SavedRecord, frozen=True, rename="camel", kw_only=True):
     product: Annotated[
         str,
         Meta(
-            pattern=rf"^({'|'.join(PRODUCTS)})\Z",
+            pattern=_one_of(*PRODUCTS),
             max_length=16,
             description=f"product of the trackers: {', '.join(PRODUCTS)}",
         ),
@@ -201,8 +211,12 @@ class Exploration(SavedRecord, frozen=True, rename="camel", kw_only=True):
     ) = None
     shape: (
         Annotated[
-            Literal["table", "line", "bar", "number"],
-            Meta(description="how it is drawn; without it, as it fits"),
+            str,
+            Meta(
+                pattern=_one_of("table", "line", "bar", "number"),
+                max_length=6,
+                description="how it is drawn: table, line, bar or number; without it, as it fits",
+            ),
         ]
         | None
     ) = None
