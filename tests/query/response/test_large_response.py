@@ -165,7 +165,7 @@ def test_clients_that_read_nothing_hold_a_few_answers_and_are_let_go(service: Se
         assert service.ask(ORDINARY).json["data"][0]["success"]
         eventually(lambda: service.connections <= free, 15)
 
-    assert most - before < 4 * ANSWER + 64 * MB
+    assert most - before < 4 * ANSWER + 128 * MB  # whole answers alone would be some 200 MB
 
 
 def test_work_stops_when_its_client_has_left(service: Service) -> None:
