@@ -82,7 +82,7 @@ export default function FilterPanel({ at, anchor, close }: {
     else return;
     event.stopPropagation();
   };
-  const focusLater = (row: number) => requestAnimationFrame(() => focusRow(panel.current!, row));
+  const focusLater = (row: number) => requestAnimationFrame(() => panel.current && focusRow(panel.current, row));
   const change = (row: KeyedRow, parts: Part[]) =>
     (rows.value = rows.value.map((each) => (each.key === row.key ? { key: row.key, parts } : each)));
   const remove = (row: KeyedRow) => {
