@@ -60,6 +60,19 @@ def test_breakdowns_are_those_of_the_api(dashboard: Dashboard) -> None:
     assert [row[1] for row in dashboard.rows("Actions")] == [str(number) for number in names]
 
 
+def test_an_event_keeps_all_that_its_visitors_did(dashboard: Dashboard) -> None:
+    dashboard.open("overview")
+    dashboard.press("signup", "section[aria-label=Actions]")
+    dashboard.until("location.search.includes('has_done')")
+    dashboard.settle()
+
+    done = {"has_done": {"event": "signup"}}
+    [summary] = dashboard.ask("summary", filters=[done])
+    assert totals(dashboard)["Page views"] == str(summary["pageviews"]) != "0"
+    pages = dashboard.ask("top_pages", filters=[done], limit=8)
+    assert dashboard.rows("Pages") == shown(pages, "name", "visitors")
+
+
 def test_a_click_on_a_row_filters_everything_and_back_undoes_it(dashboard: Dashboard) -> None:
     dashboard.open("overview")
     before = totals(dashboard)

@@ -35,7 +35,7 @@ export function BreakdownCard({ group }: { group: (typeof GROUPS)[number] }) {
   const ask: Ask<QueryType> = { name: breakdown.type, options: { limit: tab === MAP ? ALL_COUNTRIES : ROWS } };
   return (
     <Card title={group.label} ask={ask} definition={{ type: breakdown.type, rows: true }} tabs={tabs} tab={tab} className="breakdown"
-      fields={[{ label: breakdown.label, field: breakdown.name }, { label: breakdown.valueLabel, field: breakdown.value }]}
+      file={[{ label: breakdown.label, field: breakdown.name, show: breakdown.display }, { label: breakdown.valueLabel, field: breakdown.value }]}
       onTab={(id) => goOwn({ [group.id]: id === tabs[0]!.id ? "" : id }, { replace: true })}>
       {group.id === "actions" && !isShared() && <PageNote />}
       <BreakdownRows breakdown={breakdown} ask={ask} map={tab === MAP} lines={tab === tabs[0]!.id ? group.lines : undefined} />
@@ -51,7 +51,7 @@ function BreakdownRows({ breakdown, ask, map, lines = USUAL }: { breakdown: Brea
   const loaded = useAnswer(ask);
   const { filters } = address.value;
   const { display = (name: string) => name } = breakdown;
-  const toggle = (row: Record<string, unknown>) => go({ filters: toggleFilter(filters, breakdown.filter(row)) });
+  const toggle = (row: Record<string, unknown>) => go({ filters: toggleFilter(filters, breakdown.filter(row, isShared())) });
   return (<>
     <Async loaded={loaded} lines={lines} isEmpty={({ rows }) => !rows.length} empty={breakdown.ofGeoDatabase && <NoPlaces countries={{ name: "country" }} />}>
       {({ rows }) => {
@@ -70,7 +70,7 @@ function BreakdownRows({ breakdown, ask, map, lines = USUAL }: { breakdown: Brea
             image: <RowImage breakdown={breakdown} row={row} />,
             name: display(row[breakdown.name] as string),
             value: row[breakdown.value] as number,
-            chosen: hasFilter(filters, breakdown.filter(row)),
+            chosen: hasFilter(filters, breakdown.filter(row, isShared())),
             onClick: () => toggle(row),
           }))} />
         );

@@ -23,8 +23,8 @@ export interface Breakdown {
   columns: [field: string, label: string, kind?: "percent" | "share" | "instant"][];
   /** The column that a search looks in. */
   searched: string;
-  /** The filter that keeps what the row counts. */
-  filter: (row: Record<string, unknown>) => Filter;
+  /** The filter that keeps what the row counts; of a shared dashboard, which takes none of what visitors did. */
+  filter: (row: Record<string, unknown>, shared: boolean) => Filter;
   /** What the page shows for a name, where that is not the name. */
   display?: (name: string) => string;
   /** What the image before the name shows. */
@@ -113,7 +113,7 @@ export const GROUPS: { id: string; label: string; breakdowns: Breakdown[]; lines
     breakdowns: [
       top("custom_events", t.events, "name", {
         // Of all that its visitors did: an event alone has no page views, sources or pages.
-        filter: (row) => ({ has_done: { event: row.name } }) as Filter,
+        filter: (row, shared) => (shared ? condition("name", row.name as string) : ({ has_done: { event: row.name } }) as Filter),
         value: "unique_users",
         columns: [["unique_users", texts.metrics.visitors], ["total_events", texts.metrics.events],
           ["unique_sessions", texts.metrics.visits], ["last_occurrence", texts.metrics.lastSeen, "instant"]],

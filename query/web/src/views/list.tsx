@@ -2,7 +2,7 @@
 import type { Ask } from "../api/ask";
 import { useComparedData } from "../api/compared";
 import { useMetrics } from "../api/metrics";
-import { timezone } from "../api/session";
+import { isShared, timezone } from "../api/session";
 import { useAnswer, withTotal } from "../api/use";
 import { Card } from "../components/card";
 import { changeColumn, changeFile } from "../components/change";
@@ -80,7 +80,7 @@ function columnsOf(breakdown: Breakdown, visitors: number | undefined): Column<R
     sortable: true,
     render: (row) => {
       const text = display(row[breakdown.name] as string);
-      const filter = breakdown.filter(row);
+      const filter = breakdown.filter(row, isShared());
       const chosen = hasFilter(filters, filter);
       return (
         <button type="button" class="row-link" aria-pressed={chosen} title={(chosen ? t.unfilter : t.filterBy)(text)}
@@ -92,8 +92,8 @@ function columnsOf(breakdown: Breakdown, visitors: number | undefined): Column<R
   };
   const numbers = breakdown.columns.map(([key, label, kind]): Column<Row> => ({
     key, label, number: true, sortable: true, extra: key !== breakdown.value,
-    render: (row) => (key === "visitors" && !kind ? (
-      <VisitorsLink filter={breakdown.filter(row)} name={display(row[breakdown.name] as string)}>{shown(row[key])}</VisitorsLink>
+    render: (row) => (["visitors", "unique_users"].includes(key) ? (
+      <VisitorsLink filter={breakdown.filter(row, isShared())} name={display(row[breakdown.name] as string)}>{shown(row[key])}</VisitorsLink>
     ) : shown(kind === "share" ? visitors && (100 * Number(row.visitors)) / visitors : row[key], kind)),
   }));
   return [name, ...numbers];
