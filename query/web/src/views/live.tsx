@@ -30,11 +30,14 @@ const now = <Name extends QueryType>(name: Name, limit?: number): Ask<Name> => (
   name, fixed: true, options: limit ? { limit } : {},
 });
 
+const LISTS = { pages: now("realtime_pages", ROWS), sources: now("realtime_referrers", ROWS), countries: now("realtime_countries", ROWS) };
+
 export default function Live() {
   const active = useAnswer(now("active_stats"), SECONDS);
   const velocity = useAnswer(now("realtime_velocity"), SECONDS);
   const count = active.value?.rows[0]?.active_users ?? 0;
   const isEmpty = active.value !== null && count === 0;
+  const lists = [useAnswer(LISTS.pages), useAnswer(LISTS.sources), useAnswer(LISTS.countries)]; // asked once with those that draw them
   return (
     <>
       <section class="card live-now">
@@ -53,15 +56,15 @@ export default function Live() {
       </section>
       {!isEmpty && (
         <div class="cards live-lists">
-          <Names title={t.pages} ask={now("realtime_pages", ROWS)} bar={({ path, visitors }: Row<"realtime_pages">) => ({ key: path, name: path, value: visitors })} />
-          <Names title={t.sources} ask={now("realtime_referrers", ROWS)} bar={({ referrer, visitors }: Row<"realtime_referrers">) => (
+          <Names title={t.pages} ask={LISTS.pages} bar={({ path, visitors }: Row<"realtime_pages">) => ({ key: path, name: path, value: visitors })} />
+          <Names title={t.sources} ask={LISTS.sources} bar={({ referrer, visitors }: Row<"realtime_referrers">) => (
             { key: referrer, name: shownValue("referrer_name", referrer), value: visitors, image: <SourceLogo name={referrer} /> })} />
-          <Names title={t.countries} ask={now("realtime_countries", ROWS)} bar={({ name, visitors }: Row<"realtime_countries">) => (
+          <Names title={t.countries} ask={LISTS.countries} bar={({ name, visitors }: Row<"realtime_countries">) => (
             { key: name, name: countryName(name), value: visitors, image: <Flag country={name} /> })} />
         </div>
       )}
-      {!isShared() && ( // seen once it is known whether the lists above it stay
-        <div class="live-people" hidden={active.loading}>
+      {!isShared() && ( // seen once the lists above it have their height
+        <div class="live-people" hidden={!active.value || (!isEmpty && lists.some(({ value, error }) => !value && !error))}>
           <Feed hidesNothing={isEmpty} />
           {!isEmpty && <Visits />}
         </div>
@@ -92,7 +95,7 @@ function Visits() {
         {({ rows }) => (
           <DataTable label={t.visits} rows={rows} rowKey={(row) => row.session_id} columns={[
             { key: "page", label: texts.filters.fields.path!, className: "long", render: (row) => <a href={sessionAddress(row.session_id)} onClick={follow}>{row.current_page ?? "–"}</a> },
-            { key: "country", label: texts.filters.fields.country!, className: "nowrap", render: (row) => <Country code={row.country} /> },
+            { key: "country", label: texts.filters.fields.country!, render: (row) => <Country code={row.country} /> },
             { key: "device", extra: true, label: moreTexts.sessions.device, className: "nowrap", render: (row) => <Device device={row.device_type} browser={null} system={null} short /> },
             { key: "views", label: m.pageviews, number: true, render: (row) => formatNumber(row.pages_viewed) },
           ]} />
@@ -130,7 +133,7 @@ function Names<One extends { visitors: number }>({ title, ask, bar }: { title: s
   const loaded = useAnswer(ask, SECONDS) as unknown as Loaded<{ rows: One[] }>;
   return (
     <Card title={title} ask={ask} fields={[{ label: m.visitors, field: "visitors" }]} className="live-list">
-      <Async loaded={loaded} lines={5} empty="–" isEmpty={({ rows }) => !rows.length}>
+      <Async loaded={loaded} lines={4} empty="–" isEmpty={({ rows }) => !rows.length}>
         {({ rows }) => <BarList nameLabel={title} valueLabel={m.visitors} bars={rows.map(bar)} />}
       </Async>
     </Card>
