@@ -70,6 +70,10 @@ def _column_type(described: inspect.Type) -> sa.types.TypeEngine[Any]:
         described = described.type
     if isinstance(described, inspect.StrType):
         return sa.String(described.max_length)
+    if isinstance(described, inspect.LiteralType):
+        raise TypeError(
+            f"{described.values}: a text has a length; a literal would be stored as JSON"
+        )
     return sa.BigInteger() if isinstance(described, inspect.IntType) else sa.JSON()
 
 
