@@ -1,0 +1,84 @@
+// Accepts an invitation: by the password of the account, or by a name and a new password.
+import { useState } from "preact/hooks";
+import type { Invitation } from "../api/people_types";
+import { fetchJson, type RequestError } from "../api/request";
+import { enter } from "../api/session";
+import { useLoaded } from "../api/use";
+import { Field, NewPasswordField, SecondFactorField } from "../components/account_fields";
+import { useToken } from "../components/address_token";
+import { AlonePage } from "../components/alone_page";
+import { Facts } from "../components/facts";
+import { messageOf, Skeleton } from "../components/states";
+import { isolate } from "../isolate";
+import { follow, go } from "../state/address";
+import { formatInstant } from "../state/format";
+import { localZone } from "../state/time_zones";
+import { moreTexts } from "../texts.more";
+import type { Me } from "../types";
+
+const t = moreTexts.invitation;
+const GONE = [400, 401, 404, 409];
+
+export default function AcceptInvitation() {
+  const token = useToken();
+  const { value, error } = useLoaded(token || null, async (signal) =>
+    (await fetchJson<{ data: Invitation }>("/v1/invitations/open", { body: { token }, signal })).data);
+  return (
+    <AlonePage after={<a href="/sign-in" onClick={follow}>{moreTexts.signIn.toSignIn}</a>}>
+      <section class="card form" aria-labelledby="invitation">
+        <h1 id="invitation">{value ? t.title(isolate(value.organization)) : t.plainTitle}</h1>
+        {!token ? <p>{t.noToken}</p>
+          : error ? <p class="error" role="alert">{GONE.includes(error.status) ? t.ended : messageOf(error)}</p>
+            : value ? <Accept token={token} invitation={value} /> : <Skeleton lines={5} />}
+      </section>
+    </AlonePage>
+  );
+}
+
+function Accept({ token, invitation }: { token: string; invitation: Invitation }) {
+  const { email, role, websites, invitedBy, hasAccount, expires } = invitation;
+  const [name, setName] = useState("");
+  const [password, setPassword] = useState("");
+  const [code, setCode] = useState<string | null>(null);
+  const [error, setError] = useState("");
+  const [busy, setBusy] = useState(false);
+  const refused = (problem: RequestError): string => {
+    if (problem.code !== "SECOND_FACTOR_REQUIRED") {
+      return problem.status === 401 && hasAccount ? (code === null ? t.wrongPassword : moreTexts.signIn.wrongCode) : messageOf(problem);
+    }
+    setCode(code ?? "");
+    return code ? moreTexts.signIn.wrongCode : "";
+  };
+  const submit = async (event: Event) => {
+    event.preventDefault();
+    setBusy(true);
+    setError("");
+    try {
+      const body = { token, password, ...(name.trim() ? { name: name.trim() } : {}), ...(code ? { code: code.trim() } : {}) };
+      enter(await fetchJson<Me>("/v1/invitations/accept", { body }));
+      go("/", { replace: true });
+    } catch (problem) {
+      setError(refused(problem as RequestError));
+      setBusy(false);
+    }
+  };
+  return (
+    <form class="form" onSubmit={(event) => void submit(event)}>
+      <Facts facts={[
+        [moreTexts.people.role, role && moreTexts.people.roles[role]],
+        [moreTexts.people.websites, websites.map(isolate).join(", ")],
+        [t.invitedBy, isolate(invitedBy)],
+        [t.expires, formatInstant(expires, localZone())],
+      ]} />
+      <p class="quiet">{hasAccount ? t.hasAccount : t.newAccount}</p>
+      <Field name="email" type="email" label={moreTexts.signIn.email} autocomplete="username" value={email} readOnly />
+      {!hasAccount && <Field name="name" label={moreTexts.people.name} autocomplete="name" value={name} change={setName} optional autofocus />}
+      {hasAccount
+        ? <Field name="password" type="password" label={moreTexts.signIn.password} autocomplete="current-password" value={password} change={setPassword} autofocus />
+        : <NewPasswordField value={password} change={setPassword} />}
+      {code !== null && <SecondFactorField value={code} change={setCode} />}
+      {error && <p class="error" role="alert">{error}</p>}
+      <button type="submit" class="button primary" disabled={busy}>{t.accept}</button>
+    </form>
+  );
+}
