@@ -142,7 +142,7 @@ export const texts: Texts & MoreTexts = {
     },
     sessions: {
       title: "Angemeldete Browser", browser: "Browser", network: "Netzwerk", way: "Durch", created: "Seit", seen: "Zuletzt benutzt", current: "dieser",
-      ways: { password: "Passwort", oidc: "anderen Dienst", proxy: "Netzwerk", invitation: "Einladung" },
+      ways: { password: "Passwort", oidc: "anderen Dienst", proxy: "Netzwerk" },
       end: "Beenden", endOne: (browser: string) => `Anmeldung beenden: ${isolate(browser)}`, endOthers: "Alle anderen beenden", confirm: "Die Abmeldung geschieht sofort.",
     },
   },

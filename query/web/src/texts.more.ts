@@ -117,7 +117,7 @@ const english = {
     },
     sessions: {
       title: "Where you are signed in", browser: "Browser", network: "Network", way: "By", created: "Since", seen: "Last used", current: "this one",
-      ways: { password: "password", oidc: "another service", proxy: "your network", invitation: "invitation" },
+      ways: { password: "password", oidc: "another service", proxy: "your network" } as Record<string, string>,
       end: "End", endOne: (browser: string) => `End the sign-in: ${isolate(browser)}`, endOthers: "End all others", confirm: "It is signed out at once.",
     },
   },

@@ -54,11 +54,12 @@ export const timezone = computed(() => address.value.timezone ?? website.value?.
 export const subjectQuery = computed<Record<string, string>>(() => ({ website_id: website.value?.id ?? "" }));
 /** Whether it may be done with the website that is open; where none is, in the organization. */
 export const may = (scope: string): boolean => (website.value ?? me.value)?.scopes.includes(scope) ?? false;
-/** Whether it may be done in the whole organization, and not with single websites alone. */
+/** Roles in the organization that may everything; what the others may is never asked of the whole organization. */
+const ADMINS = ["owner", "admin"];
+/** Whether it may be done in the whole organization, and not with single websites alone, of which the scopes of a person are. */
 export function mayEverywhere(scope: string): boolean {
   const { key, person, scopes } = me.value ?? {};
-  const isOfWhole = person ? person.role !== null : key?.websiteId === null;
-  return isOfWhole && scopes!.includes(scope);
+  return person ? ADMINS.includes(person.role ?? "") : key?.websiteId === null && scopes!.includes(scope);
 }
 /** Whether goals, segments, funnels, annotations and explorations may be saved. */
 export const mayWriteRecords = (): boolean => may("write:records") || may("manage:websites");

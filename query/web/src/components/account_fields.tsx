@@ -1,4 +1,5 @@
 // Inputs of forms for people: e-mail, password, code of the second factor.
+import { useEffect, useRef } from "preact/hooks";
 import { moreTexts } from "../texts.more";
 
 /** Characters of a password at least. */
@@ -20,14 +21,22 @@ export function Field({ name, label, value, change, type = "text", autocomplete,
   /** Characters at least. */
   least?: number;
 }) {
+  const input = useFocus(autofocus);
   // Preact has a type for the attributes of each type of input, and none for the three together.
   return (
     <label>{label}
-      <input name={name} type={type as "text"} autocomplete={autocomplete} required={!optional} readOnly={readOnly} autofocus={autofocus} minLength={least} maxLength={255}
+      <input ref={input} name={name} type={type as "text"} autocomplete={autocomplete} required={!optional} readOnly={readOnly} minLength={least} maxLength={255}
         spellcheck={false} value={value} onInput={(event) => change?.(event.currentTarget.value)} />
       {help && <small>{help}</small>}
     </label>
   );
+}
+
+/** An input that has the focus when it is drawn, also on a page that is open: browsers take `autofocus` only of one that is loaded. */
+function useFocus(wanted = false) {
+  const input = useRef<HTMLInputElement>(null);
+  useEffect(() => void (wanted && input.current?.focus()), []);
+  return input;
 }
 
 /** A password that is chosen. */
@@ -38,9 +47,10 @@ export const NewPasswordField = ({ value, change, autofocus }: { value: string; 
 
 /** A code of the app, or one of the recovery codes where those are taken as well. */
 export function SecondFactorField({ value, change, appOnly }: { value: string; change: (value: string) => void; appOnly?: boolean }) {
+  const input = useFocus(true);
   return (
     <label>{t.code}
-      <input name="code" required autofocus autocomplete="one-time-code" inputMode={appOnly ? "numeric" : undefined} spellcheck={false} maxLength={40}
+      <input ref={input} name="code" required autocomplete="one-time-code" inputMode={appOnly ? "numeric" : undefined} spellcheck={false} maxLength={40}
         value={value} onInput={(event) => change(event.currentTarget.value)} />
       <small>{appOnly ? t.appCodeHelp : t.codeHelp}</small>
     </label>

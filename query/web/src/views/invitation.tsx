@@ -1,13 +1,14 @@
 // Accepts an invitation: by the password of the account, or by a name and a new password.
 import { useState } from "preact/hooks";
-import type { Invitation } from "../api/people_types";
-import { fetchJson, type RequestError } from "../api/request";
+import type { Invitation, SignInWays } from "../api/people_types";
+import { fetchJson, type RequestError, submitForm } from "../api/request";
 import { enter } from "../api/session";
 import { useLoaded } from "../api/use";
 import { Field, NewPasswordField, SecondFactorField } from "../components/account_fields";
 import { useToken } from "../components/address_token";
 import { AlonePage } from "../components/alone_page";
 import { Facts } from "../components/facts";
+import { formMessage } from "../components/form_message";
 import { messageOf, Skeleton } from "../components/states";
 import { isolate } from "../isolate";
 import { follow, go } from "../state/address";
@@ -17,26 +18,44 @@ import { moreTexts } from "../texts.more";
 import type { Me } from "../types";
 
 const t = moreTexts.invitation;
-const GONE = [400, 401, 404, 409];
 
 export default function AcceptInvitation() {
   const token = useToken();
-  const { value, error } = useLoaded(token || null, async (signal) =>
-    (await fetchJson<{ data: Invitation }>("/v1/invitations/open", { body: { token }, signal })).data);
+  const { value, error } = useLoaded(token || null, async (signal) => {
+    const [ways, invitation] = await Promise.all([
+      fetchJson<SignInWays>("/v1/sign-in", { signal }), submitForm<{ data: Invitation }>("/v1/invitations/open", { token }),
+    ]);
+    return { ways, invitation: invitation.data };
+  });
   return (
     <AlonePage after={<a href="/sign-in" onClick={follow}>{moreTexts.signIn.toSignIn}</a>}>
       <section class="card form" aria-labelledby="invitation">
-        <h1 id="invitation">{value ? t.title(isolate(value.organization)) : t.plainTitle}</h1>
+        <h1 id="invitation">{value ? t.title(isolate(value.invitation.organization)) : t.plainTitle}</h1>
         {!token ? <p>{t.noToken}</p>
-          : error ? <p class="error" role="alert">{GONE.includes(error.status) ? t.ended : messageOf(error)}</p>
-            : value ? <Accept token={token} invitation={value} /> : <Skeleton lines={5} />}
+          : error ? <p class="error" role="alert">{error.status === 401 ? t.ended : messageOf(error)}</p>
+            : value ? <Accept token={token} {...value} /> : <Skeleton lines={5} />}
       </section>
     </AlonePage>
   );
 }
 
-function Accept({ token, invitation }: { token: string; invitation: Invitation }) {
-  const { email, role, websites, invitedBy, hasAccount, expires } = invitation;
+function Accept({ token, ways: { password, oidc }, invitation }: { token: string; ways: SignInWays; invitation: Invitation }) {
+  const { role, websites, invitedBy, expires } = invitation;
+  return (
+    <>
+      <Facts strip facts={[
+        [moreTexts.people.role, role && moreTexts.people.roles[role]],
+        [moreTexts.people.websites, websites.map(isolate).join(", ")],
+        [t.invitedBy, isolate(invitedBy)],
+        [t.expires, formatInstant(expires, localZone())],
+      ]} />
+      {password && <PasswordForm token={token} invitation={invitation} />}
+      {oidc && <a class="button" href={oidc.url}>{moreTexts.signIn.byProvider(oidc.name)}</a>}
+    </>
+  );
+}
+
+function PasswordForm({ token, invitation: { email, hasAccount } }: { token: string; invitation: Invitation }) {
   const [name, setName] = useState("");
   const [password, setPassword] = useState("");
   const [code, setCode] = useState<string | null>(null);
@@ -44,7 +63,8 @@ function Accept({ token, invitation }: { token: string; invitation: Invitation }
   const [busy, setBusy] = useState(false);
   const refused = (problem: RequestError): string => {
     if (problem.code !== "SECOND_FACTOR_REQUIRED") {
-      return problem.status === 401 && hasAccount ? (code === null ? t.wrongPassword : moreTexts.signIn.wrongCode) : messageOf(problem);
+      if (problem.status === 401) return hasAccount ? t.wrongPassword : t.ended;
+      return formMessage(problem, { password: moreTexts.signIn.newPassword, name: moreTexts.people.name });
     }
     setCode(code ?? "");
     return code ? moreTexts.signIn.wrongCode : "";
@@ -55,7 +75,7 @@ function Accept({ token, invitation }: { token: string; invitation: Invitation }
     setError("");
     try {
       const body = { token, password, ...(name.trim() ? { name: name.trim() } : {}), ...(code ? { code: code.trim() } : {}) };
-      enter(await fetchJson<Me>("/v1/invitations/accept", { body }));
+      enter(await submitForm<Me>("/v1/invitations/accept", body));
       go("/", { replace: true });
     } catch (problem) {
       setError(refused(problem as RequestError));
@@ -64,12 +84,6 @@ function Accept({ token, invitation }: { token: string; invitation: Invitation }
   };
   return (
     <form class="form" onSubmit={(event) => void submit(event)}>
-      <Facts facts={[
-        [moreTexts.people.role, role && moreTexts.people.roles[role]],
-        [moreTexts.people.websites, websites.map(isolate).join(", ")],
-        [t.invitedBy, isolate(invitedBy)],
-        [t.expires, formatInstant(expires, localZone())],
-      ]} />
       <p class="quiet">{hasAccount ? t.hasAccount : t.newAccount}</p>
       <Field name="email" type="email" label={moreTexts.signIn.email} autocomplete="username" value={email} readOnly />
       {!hasAccount && <Field name="name" label={moreTexts.people.name} autocomplete="name" value={name} change={setName} optional autofocus />}

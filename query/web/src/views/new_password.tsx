@@ -1,10 +1,10 @@
 // A new password, by the link that was mailed or printed for it.
 import { useState } from "preact/hooks";
-import { fetchJson, type RequestError } from "../api/request";
+import { type RequestError, submitForm } from "../api/request";
 import { useToken } from "../components/address_token";
 import { NewPasswordField } from "../components/account_fields";
 import { AlonePage } from "../components/alone_page";
-import { messageOf } from "../components/states";
+import { formMessage } from "../components/form_message";
 import { isolate } from "../isolate";
 import { follow } from "../state/address";
 import { moreTexts } from "../texts.more";
@@ -19,9 +19,9 @@ export default function NewPassword() {
   const submit = (event: Event) => {
     event.preventDefault();
     setError("");
-    fetchJson<{ email: string }>("/v1/sign-in/password", { body: { token, password } }).then(
+    submitForm<{ email: string }>("/v1/sign-in/password", { token, password }).then(
       (changed) => setEmail(changed.email),
-      (problem: RequestError) => setError(problem.status === 401 || problem.status === 404 ? t.resetEnded : messageOf(problem)),
+      (problem: RequestError) => setError(problem.status === 401 ? t.resetEnded : formMessage(problem, { password: t.newPassword })),
     );
   };
   return (

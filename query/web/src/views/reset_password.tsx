@@ -1,7 +1,7 @@
 // "Forgot your password?": asks for a link by mail, or says who has one where the service sends no mail.
 import { useState } from "preact/hooks";
 import type { SignInWays } from "../api/people_types";
-import { fetchJson, type RequestError } from "../api/request";
+import { fetchJson, type RequestError, submitForm } from "../api/request";
 import { useLoaded } from "../api/use";
 import { Field } from "../components/account_fields";
 import { AlonePage } from "../components/alone_page";
@@ -30,7 +30,7 @@ function MailForm() {
   const submit = (event: Event) => {
     event.preventDefault();
     setError("");
-    fetchJson("/v1/sign-in/reset", { body: { email: email.trim() } })
+    submitForm("/v1/sign-in/reset", { email: email.trim() })
       .then(() => setSent(true), (problem) => setError(messageOf(problem as RequestError)));
   };
   if (sent) return <p role="status">{t.resetSent}</p>;

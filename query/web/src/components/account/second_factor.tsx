@@ -1,7 +1,7 @@
 // The second factor: a code of an app, set up in three steps, and recovery codes that are shown once.
 import { useState } from "preact/hooks";
 import type { Account, NewSecondFactor } from "../../api/people_types";
-import { fetchJson } from "../../api/request";
+import { fetchJson, submitForm } from "../../api/request";
 import { moreTexts } from "../../texts.more";
 import { Field, SecondFactorField } from "../account_fields";
 import { Card } from "../card";
@@ -90,7 +90,7 @@ function Removal({ close, removed }: { close: () => void; removed: () => void })
   const [code, setCode] = useState("");
   const { error, busy, submit } = useForm({ code: moreTexts.signIn.code });
   const remove = async () => {
-    await fetchJson(PATH, { method: "DELETE", body: { code: code.trim() } });
+    await submitForm(PATH, { code: code.trim() }, "DELETE");
     removed();
   };
   return (

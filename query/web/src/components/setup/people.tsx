@@ -104,9 +104,8 @@ const REQUESTS: Record<Action, [method: string, path: string]> = {
 /** Does it; the link that it made, if it made one. */
 async function perform({ id }: Person, action: Action): Promise<SentLink | null> {
   const [method, path] = REQUESTS[action];
-  const answer = await fetchJson<{ data: unknown } | undefined>(`/v1/people/${id}${path}`, { method });
-  if (action === "reset") return answer!.data as SentLink;
-  return action === "invitation" ? (answer!.data as { invitation: SentLink }).invitation : null;
+  const answer = await fetchJson<{ data?: SentLink }>(`/v1/people/${id}${path}`, { method });
+  return answer.data ?? null;
 }
 
 function Named({ person: { name, email, id } }: { person: Person }) {
