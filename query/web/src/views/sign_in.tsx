@@ -73,7 +73,7 @@ export default function SignIn() {
         {password && <PasswordForm busy={busy} attempt={attempt} />}
         {proxy && <button type="button" class={`button ${password ? "" : "primary"}`} disabled={busy} onClick={byProxy}>{t.byProxy}</button>}
         {oidc && <a class={`button ${password || proxy ? "" : "primary"}`} href={`${oidc.url}?${new URLSearchParams({ to: returnPath() })}`}>{t.byProvider(oidc.name)}</a>}
-        {ways.value && (hasOther ? <details><summary>{t.byKey}</summary>{keyForm}</details> : keyForm)}
+        {(ways.value || ways.error) && (hasOther ? <details><summary>{t.byKey}</summary>{keyForm}</details> : keyForm)}
       </section>
     </AlonePage>
   );
