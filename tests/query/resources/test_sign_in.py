@@ -54,10 +54,17 @@ def test_a_key_signs_in_and_the_cookie_reads(browser: Browser) -> None:
         "success": True,
         "organization": {"id": "acme", "name": "acme"},
         "websites": [
-            {"id": "blog", "name": "", "domain": "blog.example", "timezone": "UTC"},
-            {"id": "shop", "name": "", "domain": "shop.example", "timezone": "UTC"},
+            {
+                "id": name,
+                "name": "",
+                "domain": f"{name}.example",
+                "timezone": "UTC",
+                "scopes": ["read:data", "read:links", "write:links"],
+            }
+            for name in ("blog", "shop")
         ],
         "key": {"id": key_id(browser.service), "name": "acme", "websiteId": None},
+        "person": None,
         "scopes": ["read:data", "read:links", "write:links"],
         "expires": "2026-11-30T12:53:20.000Z",
         "collectUrl": "http://127.0.0.1:4000",
