@@ -131,7 +131,7 @@ def test_a_sign_in_has_the_access_of_its_key_only(browser: Browser) -> None:
     assert browser.ask("POST", "/v1/query?website_id=rival", ASKED).status == 403
     assert browser.ask("POST", "/v1/goals?website_id=shop", goal).json == {
         "success": False,
-        "error": "This key lacks the scope 'manage:websites'",
+        "error": "This key lacks the scope 'write:records' or 'manage:websites'",
         "code": "ACCESS_DENIED",
     }
     browser.sign_in("acme-track")
