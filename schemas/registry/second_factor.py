@@ -44,9 +44,12 @@ def qr_svg(uri: str) -> str:
 
 
 def matching_step(secret: str, code: str, now_ms: int) -> int | None:
-    """The step, in 30 s since 1970, whose code it is; None for a wrong or old one."""
+    """The step, in 30 s since 1970, whose code it is; None for a wrong or old one.
+
+    No code is that of an empty secret.
+    """
     digits = _SEPARATORS.sub("", code)
-    if not _CODE.fullmatch(digits):
+    if not secret or not _CODE.fullmatch(digits):
         return None
     try:
         return pyotp.TOTP(secret).verify_and_get_timecode(

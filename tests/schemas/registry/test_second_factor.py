@@ -49,6 +49,10 @@ def test_another_code_matches_no_step(code: str) -> None:
     assert matching_step(RFC_SECRET, code, 1_234_567_890_000) is None
 
 
+def test_no_code_is_that_of_an_empty_secret() -> None:
+    assert matching_step("", "005924", 1_234_567_890_000) is None
+
+
 def test_a_code_may_be_typed_in_groups() -> None:
     assert matching_step(RFC_SECRET, " 005 924", 1_234_567_890_000) == 41_152_263
 
