@@ -37,7 +37,8 @@ from query.resources import endpoints
 from query.resources.readiness import ReadinessProbe
 from query.resources.shared_dashboards import page_rules
 from query.response.response_budget import ResponseMemory
-from query.sign_in.session_cookie import key_of_session_cookie
+from query.sign_in.access import people_access
+from query.sign_in.session_cookie import holder_of_session_cookie
 from query.sign_in.sign_ins import SignIns
 from query.standard import type_catalogue
 from query.standard.parsed_texts import parse_ahead
@@ -167,6 +168,7 @@ def create_app(
         keep_bounds=KeepBounds.of_settings(settings),
         purge_days=settings.purge_days,
         stale_seconds=settings.registry_stale_hours * 3600 or inf,
+        access=people_access(settings),
     )
     copies = ErasedCopies(lambda: dependencies.registry, dependencies.snapshots, source, results)
     probe = ReadinessProbe(dependencies, settings.data / "run")
@@ -214,7 +216,7 @@ def create_app(
     app.is_https = settings.query_url.startswith("https://")
     app.drain = drain
     app.requests = HttpRequests(routes(paths_of(router)))
-    app.reread_registry = reread_for_unknown(dependencies.follower, key_of_session_cookie)
+    app.reread_registry = reread_for_unknown(dependencies.follower, holder_of_session_cookie)
     app.usage = usage_by_path(endpoint.operation for endpoint in endpoints)
 
     def close() -> None:

@@ -24,6 +24,7 @@ from query.engine.tenant_limits import MAX_ACTIVE, ExportLimiter, TenantLimiter,
 from query.prepared.prepared_results import PreparedResults
 from query.response.large_response import cancelled_on_disconnect
 from query.response.response_budget import ResponseBudget, ResponseMemory
+from query.sign_in.access import PeopleAccess
 from query.sign_in.share_access import ShareKey, is_share_access, key_of_access
 from query.sign_in.sign_ins import SignIns
 from schemas.errors import (
@@ -58,6 +59,7 @@ from schemas.registry import (
     first_line,
 )
 from schemas.registry.keep_days import KeepBounds
+from schemas.registry.people import actor_of
 from schemas.runtime.clock import Clock
 from schemas.runtime.uploads import UploadLimits
 
@@ -95,6 +97,7 @@ class QueryDependencies(Struct, frozen=True):
     live_views: LiveViews
     parsing: TenantSlots = field(default_factory=partial(TenantSlots, 1))
     """Limits how many requests of a tenant are parsed at once."""
+    access: PeopleAccess = PeopleAccess()
     active: TenantSlots = field(default_factory=partial(TenantSlots, MAX_ACTIVE))
     """Limits how many queries of a tenant are built, run or encoded at once."""
     data_folder: Path = Path()
@@ -122,8 +125,8 @@ class QueryDependencies(Struct, frozen=True):
         return self.follower.snapshot
 
     def store_for(self, key: Key) -> RegistryStore:
-        """The registry store; its audit trail names this key."""
-        return self.store.with_actor(f"key:{key.id}")
+        """The registry store; its audit trail names this key, or the person."""
+        return self.store.with_actor(actor_of(key))
 
     async def in_registry(self, work: Callable[[], T]) -> T:
         """Read or write the registry itself; Unavailable while it is unreachable.

@@ -9,6 +9,7 @@ ApiError
 ├── ContractRefused 400      of an item: the contract of its website refuses the event
 ├── ResultTooLarge 400       the result exceeds the row or byte limit
 ├── Unauthorized 401         no API key, or an invalid one
+│   └── SecondFactorRequired the password is right; the one-time code is missing or wrong
 ├── Forbidden 403            the key has no permission for the scope or the subject
 ├── NotFound 404             no such route, link or slug
 ├── MethodNotAllowed 405
@@ -80,6 +81,12 @@ class Unauthorized(ApiError):
 
     status = 401
     code = "AUTH_REQUIRED"
+
+
+class SecondFactorRequired(Unauthorized):
+    """The password is right; the one-time code is missing, or wrong."""
+
+    code = "SECOND_FACTOR_REQUIRED"
 
 
 class Forbidden(ApiError):

@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from schemas.registry import (
     KEY_SCOPES,
+    Account,
     Alias,
     Annotation,
     Erasure,
@@ -19,6 +20,7 @@ from schemas.registry import (
     Import,
     Key,
     Link,
+    Member,
     MoneyProperty,
     Organization,
     RegistryStore,
@@ -61,6 +63,7 @@ OWNER: Mapping[str, str] = {
     "shop": "acme", "blog": "acme", "acme": "acme", "go": "acme", "imp_shop": "acme",
     "era_shop": "acme", "era_rival": "globex", "rpl_shop": "acme", "rpl_rival": "globex",
     "key_shop": "acme", "key_acme": "acme", "key_rival": "globex",
+    "client": "acme", "invited": "acme", "leaver": "acme", "stranger": "globex",
     "rival": "globex", "globex": "globex", "away": "globex", "imp_rival": "globex",
     **{f"{kind}_shop": "acme" for kind in SAVED}, **{f"{kind}_rival": "globex" for kind in SAVED},
 }  # fmt: skip
@@ -84,16 +87,33 @@ class Caller(Struct, frozen=True):
     live: bool = True
     text: str | None = None
     """The key as it is sent; None sends none."""
+    member: str | None = None
+    """The member, of a person, who signs in with a browser."""
+    website_scopes: Mapping[str, tuple[str, ...]] = {}
+    """What a person may do on some websites besides."""
+    is_barred: bool = False
+    """Whether a person has to set up a second factor first."""
 
     def holds(self, *scopes: str) -> bool:
         """Whether it has one of the scopes; `admin` has all."""
         return not {"admin", *scopes}.isdisjoint(self.scopes)
 
-    def reaches(self, subject: str) -> bool:
-        """Whether the subject is of its organization, and of its one website if it has one."""
+    def reach(self, *scopes: str) -> frozenset[str] | None:
+        """The websites on which it has one of the scopes; None: the whole organization."""
+        if self.is_barred:
+            return frozenset()
+        if self.holds(*scopes):
+            return None if self.website is None else frozenset({self.website})
+        needed = {"admin", *scopes}
+        return frozenset(
+            name for name, held in self.website_scopes.items() if not needed.isdisjoint(held)
+        )
+
+    def reaches(self, subject: str, reach: frozenset[str] | None) -> bool:
+        """Whether the subject is of its organization, and of these websites."""
         if OWNER.get(subject) != self.organization:
             return False
-        return self.website in (None, WEBSITE_OF.get(subject, subject))
+        return reach is None or WEBSITE_OF.get(subject, subject) in reach
 
 
 def populate(store: RegistryStore, now_ms: int) -> None:
@@ -116,6 +136,59 @@ def populate(store: RegistryStore, now_ms: int) -> None:
             fields = {**fields, "name": name}
         store.create(kind(id=name, **owned, **fields, **stamps))
     store.create(Key(id="key_acme", organization_id="acme", **A_KEY, **stamps))
+    for member in ("client", "leaver", "stranger"):
+        add_person(store, now_ms, member, OWNER[member], "viewer")
+    invited: Mapping[str, Any] = {"email": "invited@shop.example", "invitation": "i", **stamps}
+    store.create(Member(id="invited", organization_id="acme", role="viewer", **invited))
+
+
+def add_person(
+    store: RegistryStore,
+    now_ms: int,
+    name: str,
+    organization: str,
+    role: str | None,
+    website_roles: Mapping[str, str] | None = None,
+    **account: Any,
+) -> Member:
+    """A member with an account; both have the name as their id."""
+    stamps: Mapping[str, Any] = {"created_at": now_ms, "updated_at": now_ms}
+    email = f"{name}@shop.example"
+    store.create(Account(id=name, email=email, **account, **stamps))
+    roles: Mapping[str, Any] = {"role": role, "website_roles": dict(website_roles or {})}
+    member = Member(
+        id=name, organization_id=organization, account_id=name, email=email, **roles, **stamps
+    )
+    return store.create(member)
+
+
+READS = ("read:data", "read:links")
+ANALYSES = (*READS, "write:links", "write:records")
+PEOPLE: Mapping[str, tuple[str | None, Mapping[str, str], tuple[str, ...]]] = {
+    "owner": ("owner", {}, ("admin",)),
+    "admin": ("admin", {}, ("admin",)),
+    "analyst": ("analyst", {}, ANALYSES),
+    "viewer": ("viewer", {}, READS),
+    "viewer of shop": (None, {"shop": "viewer"}, ()),
+    "viewer of shop and analyst of blog": (None, {"shop": "viewer", "blog": "analyst"}, ()),
+    "viewer and admin of shop": ("viewer", {"shop": "admin"}, READS),
+}
+"""People of Acme: role, roles on websites, and what that role permits."""
+ON_WEBSITES: Mapping[str, tuple[str, ...]] = {
+    "admin": ("admin",), "analyst": ANALYSES, "viewer": READS
+}  # fmt: skip
+
+
+def people(store: RegistryStore, now_ms: int) -> Iterator[Caller]:
+    """Every kind of person, and those who are none any more."""
+    for number, (name, (role, website_roles, scopes)) in enumerate(PEOPLE.items()):
+        member = add_person(store, now_ms, f"person{number}", "acme", role, website_roles)
+        on_websites = {website: ON_WEBSITES[role] for website, role in website_roles.items()}
+        yield Caller(name, "acme", scopes, member=member.id, website_scopes=on_websites)
+    add_person(store, now_ms, "rival", "globex", "owner")
+    yield Caller("owner of another tenant", "globex", ("admin",), member="rival")
+    yield Caller("an invited person", live=False, member="invited")
+    yield Caller("nobody", live=False, member="nobody")
 
 
 def callers(store: RegistryStore, now_ms: int) -> Iterator[Caller]:
@@ -140,6 +213,7 @@ def callers(store: RegistryStore, now_ms: int) -> Iterator[Caller]:
     }.items():
         yield Caller(name, live=False, text=text)
     yield Caller("without a key", live=False)
+    yield from people(store, now_ms)
 
 
 def _registered(

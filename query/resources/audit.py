@@ -20,12 +20,14 @@ from schemas.registry import KeyScope
 from schemas.registry.audit_names import KINDS, Names
 from schemas.registry.audit_trail import MAX_VALUE_LENGTH
 from schemas.registry.records import Action, Change
+from schemas.registry.people import PERSON_ACTOR
 from schemas.runtime.clock import format_instant
 
 MAX_NUMBER = 999_999_999
 ANY_KEY = "key"
 """Stands for the actors of all API keys in a request."""
 KEY_ACTOR = "key:"
+NAMED_ACTORS = (KEY_ACTOR, PERSON_ACTOR)
 OPERATOR = "cli"
 """Actor of changes by the command line; the name of its user is the operator's."""
 Values = Annotated[
@@ -39,7 +41,11 @@ class AuditEntry(Struct, rename="camel"):
 
     number: Annotated[int, Meta(description="larger for later changes")]
     at: str
-    actor: Annotated[str, Meta(description="`key:` with the id of an API key, `cli`, or a process")]
+    actor: Annotated[str, Meta(
+            description="`person:` with an e-mail address, `key:` with the id of an API key, `cli`, "
+            "or a process"
+        ),
+    ]
     action: Action
     kind: Annotated[str, Meta(description="website, key, link, goal, …")]
     record_id: str
@@ -105,20 +111,21 @@ def _kind(text: str | None) -> str | None:
 
 def _actor(text: str | None) -> str | None:
     """An actor as entries name it: names of the operator's users are not searched."""
-    if text is not None and ":" in text and not text.startswith(KEY_ACTOR):
+    if text is not None and ":" in text and not text.startswith(NAMED_ACTORS):
         raise Malformed(
-            f"'actor' is '{shorten(text)}'; use '{KEY_ACTOR}' with the id of an API key, "
-            f"'{ANY_KEY}' for any of them, '{OPERATOR}' or the name of a process"
+            f"'actor' is '{shorten(text)}'; use '{PERSON_ACTOR}' with an e-mail address, "
+            f"'{KEY_ACTOR}' with the id of an API key, 'person' or '{ANY_KEY}' for any of them, "
+            f"'{OPERATOR}' or the name of a process"
         )
     return text
 
 
 def _entry(change: Change, names: Names | None) -> AuditEntry:
-    by_key = change.actor.startswith(KEY_ACTOR)
+    is_named = change.actor.startswith(NAMED_ACTORS)
     return AuditEntry(
         number=change.number,
         at=str(format_instant(change.at)),
-        actor=change.actor if by_key else change.actor.partition(":")[0] or OPERATOR,
+        actor=change.actor if is_named else change.actor.partition(":")[0] or OPERATOR,
         action=change.action,
         kind=change.kind,
         record_id=change.record_id,
@@ -165,8 +172,9 @@ ENDPOINTS = (
                     openapi.Parameter("kind", "only records of this kind", {"enum": list(KINDS)}),
                     openapi.Parameter(
                         "actor",
-                        "only changes by this actor: `key:` with the id of an API key, `key` for "
-                        "any of them, `cli`, or a process such as `first start`",
+                        "only changes by this actor: `person:` with an e-mail address, `key:` "
+                        "with the id of an API key, `person` or `key` for any of them, `cli`, or a "
+                        "process such as `first start`",
                     ),
                     openapi.Parameter("record_id", "only this record"),
                     openapi.Parameter(

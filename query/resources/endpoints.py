@@ -2,12 +2,15 @@
 
 from query.dependencies import QueryEndpoint
 from query.resources import (
+    account,
     audit,
     erasures,
     imports,
+    invitations,
     keys,
     links,
     organization,
+    people,
     quarantine,
     rate_limits,
     receipts,
@@ -27,6 +30,9 @@ ENDPOINTS: tuple[QueryEndpoint, ...] = (
     *shared_dashboards.ENDPOINTS,
     *saved_records.ENDPOINTS,
     *sign_in.ENDPOINTS,
+    *invitations.ENDPOINTS,
+    *account.ENDPOINTS,
+    *people.ENDPOINTS,
     *organization.ENDPOINTS,
     *websites.ENDPOINTS,
     *keys.ENDPOINTS,

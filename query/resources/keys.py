@@ -13,6 +13,7 @@ from query.dependencies import BODY_ERRORS
 from query.request.instants import Instant, parse_instant
 from query.resources.pagination import page_parameters
 from query.resources.resource import (
+    NO_STORE,
     Access,
     Action,
     Call,
@@ -191,7 +192,6 @@ def _instant(ms: int | None) -> str | None:
 
 
 ENDED = "'expiresAt' must lie in the future"
-NO_STORE = {"cache-control": "no-store"}
 ADMIN = Access((KeyScope.ADMIN,))
 ONE, PAGE = response_types("ApiKey", "API key", "API keys", ApiKeyResource)
 CREATED = openapi.Response(201, "the key with its text, once", CreatedApiKeyResponse)

@@ -37,6 +37,10 @@ class OrganizationChanges(Struct, frozen=True, rename="camel", forbid_unknown_fi
 
     name: Annotated[str, Meta(min_length=1, max_length=255)] | UnsetType = UNSET
     keep_days: OrganizationKeepDays | UnsetType = UNSET
+    require_second_factor: (
+        Annotated[bool, Meta(description="people without a second factor get no access")]
+        | UnsetType
+    ) = UNSET
 
 
 class OrganizationResource(Struct, rename="camel"):
@@ -49,6 +53,7 @@ class OrganizationResource(Struct, rename="camel"):
         dict[str, int], Meta(description="limits per minute of its own, which replace the plan's")
     ]
     keep_days: OrganizationKeepDays
+    require_second_factor: bool
     created_at: str
     updated_at: str
 
@@ -89,6 +94,7 @@ def _organization_response(organization: Organization) -> Response:
         plan=organization.plan,
         limits=dict(organization.limits),
         keep_days=dict(organization.keep_days),
+        require_second_factor=organization.require_second_factor,
         created_at=str(format_instant(organization.created_at)),
         updated_at=str(format_instant(organization.updated_at)),
     )

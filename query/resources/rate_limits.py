@@ -78,7 +78,7 @@ async def list_limits(dependencies: QueryDependencies, request: Request) -> Resp
     everywhere = True
     for service, groups in SERVICE_GROUPS.items():
         buckets = [(group, owner.id) for group in groups if key.website_id is None]
-        if website_id is not None and service == COLLECTOR:
+        if website_id and service == COLLECTOR:
             authorize_website(dependencies.registry, key, website_id)
             buckets.append((Group.COLLECT, website_id))
         counts, shared = await _counts(dependencies, service, buckets)

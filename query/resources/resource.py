@@ -30,7 +30,11 @@ from schemas.plans import Group
 from schemas.registry import Key, KeyScope, RecordConflict, RecordNotFound, RegistryStore, Website
 from schemas.registry.record_mapping import RecordT, kind_name, owner_id
 from schemas.registry.records import Deletion
+from schemas.registry.store import Equals
 from schemas.registry.transaction import OwnerMissing
+
+NO_STORE = {"cache-control": "no-store"}
+"""Headers of a response with a secret."""
 
 T = TypeVar("T")
 BodyT = TypeVar("BodyT", bound=Struct)
@@ -77,7 +81,7 @@ class Call(Struct, frozen=True):
             raise _not_found(kind) from None
         website = record.id if isinstance(record, Website) else getattr(record, "website_id", None)
         is_tenants = owner_id(record) == self.key.organization_id
-        if not is_tenants or self.key.website_id not in (None, website):
+        if not is_tenants or not self.key.reaches(website):
             raise _not_found(kind)
         return record
 
@@ -126,7 +130,7 @@ class Access(Struct, frozen=True):
         scope, *others = self.scopes
         key = await dependencies.authorize(request, scope, self.group, *others)
         for needed in self.also:
-            require_scope(key, needed)
+            key = require_scope(key, needed)
         if self.whole_organization and key.website_id is not None:
             raise Forbidden(OUT_OF_REACH.format(what="organization"))
         return Call(dependencies, request, key)
@@ -161,6 +165,8 @@ class Create(Verb, frozen=True, kw_only=True):
 
     body: type[Struct]
     make: Callable[[Call], Awaitable[Created]]
+    after: Callable[[Call, Any], Awaitable[Mapping[str, object]]] | None = None
+    """What follows the creation; its result is in the response only once."""
     response: openapi.Response | None = None
     """By default that which shows one."""
 
@@ -168,7 +174,7 @@ class Create(Verb, frozen=True, kw_only=True):
 class List(Verb, frozen=True, kw_only=True):
     """GET: one page, oldest first."""
 
-    where: Callable[[Call], Mapping[str, str | None]]
+    where: Callable[[Call], Mapping[str, Equals]]
     """What the columns of listed records equal; None: any value."""
 
 
@@ -253,7 +259,9 @@ async def _create(
 ) -> Response:
     call = await verb.access.authorize(dependencies, request)
     created = await verb.make(call)
-    await call.write(resource.record, lambda store: store.create(created.record))
+    record = await call.write(resource.record, lambda store: store.create(created.record))
+    if verb.after is not None:
+        created = Created(record, {**created.once, **await verb.after(call, record)}, NO_STORE)
     return resource.respond(call, created, 201)
 
 

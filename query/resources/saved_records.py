@@ -36,7 +36,6 @@ WEBSITE_PARAMETER = Parameter(
 )
 OWN_WEBSITE_PARAMETER = Parameter("website_id", "the website of the record; not needed")
 READS = Access((KeyScope.READ_DATA,))
-DELETES = Access((KeyScope.MANAGE_WEBSITES,))
 
 
 async def make(saved: SavedType, call: Call) -> Created:
@@ -54,15 +53,16 @@ def check_website(saved: SavedType, call: Call, record: SavedRecord) -> None:
 
 def _website(call: Call) -> Website:
     website_id = call.parameters.get("website_id") or call.key.website_id
-    if website_id is None:
+    if not website_id:
         raise Malformed("'website_id' is missing in the query string, as in ?website_id=…")
     return authorize_website(call.dependencies.registry, call.key, website_id)
 
 
 def _resource(saved: SavedType) -> Resource[Any]:
     name, word, words = saved.record.__name__, saved.word, saved.words
-    needed = " and ".join(f"`{scope}`" for scope in saved.scopes)
-    writes = Access(saved.scopes[:1], also=saved.scopes[1:])
+    needed = " or ".join(f"`{scope}`" for scope in saved.scopes)
+    needed = " and ".join((needed, *(f"`{scope}`" for scope in saved.also)))
+    writes = Access(saved.scopes, also=saved.also)
     one: Any = {
         "check": partial(check_website, saved),
         "parameters": (OWN_WEBSITE_PARAMETER,),
@@ -108,7 +108,10 @@ def _resource(saved: SavedType) -> Resource[Any]:
             errors=(Conflict,),
         ),
         delete=Verb(
-            **one, access=DELETES, operation_id=f"delete{name}", summary=f"Delete {saved.a_word}"
+            **one,
+            access=Access(saved.scopes),
+            operation_id=f"delete{name}",
+            summary=f"Delete {saved.a_word}",
         ),
     )
 

@@ -41,6 +41,8 @@ WIRE_LISTS: Mapping[str, Any] = {"filters": list[Filter], "steps": list[Step]}
 """Fields that are lists of structs on the wire, and builtins in the record."""
 QUERIES: Mapping[str, Any] = {"metrics_query": MetricsRequest, "custom_query": CustomRequest}
 """Fields that are a body of a query on the wire, and its members in the record."""
+OF_ANALYSTS = (Goal, Segment, Annotation, Funnel, Exploration)
+"""Records that only change how data is read: `write:records` is enough to write them."""
 PATH_MEANING = Meta(description="path of the page, with its secret; only when it is created")
 
 
@@ -58,8 +60,14 @@ class SavedType(Struct, frozen=True):
 
     @property
     def scopes(self) -> Sequence[KeyScope]:
-        """What a key needs to write records."""
-        return (KeyScope.MANAGE_WEBSITES, *((KeyScope.READ_DATA,) if self.opens_data else ()))
+        """Of which a key needs one to write records."""
+        is_of_analysts = self.record in OF_ANALYSTS
+        return (*((KeyScope.WRITE_RECORDS,) if is_of_analysts else ()), KeyScope.MANAGE_WEBSITES)
+
+    @property
+    def also(self) -> Sequence[KeyScope]:
+        """What it needs besides."""
+        return (KeyScope.READ_DATA,) if self.opens_data else ()
 
     @property
     def path(self) -> str:

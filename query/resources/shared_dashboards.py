@@ -20,7 +20,7 @@ from schemas.http import openapi
 from schemas.http.admission import AttemptLimit
 from schemas.http.middleware import HttpMiddleware
 from schemas.plans import Limit
-from schemas.registry import Share
+from schemas.registry import KeyScope, Share
 from schemas.registry.passwords import password_matches
 from schemas.registry.share_links import PAGE_PATH, find_share
 from schemas.runtime.clock import format_instant
@@ -72,7 +72,7 @@ async def open_share(dependencies: QueryDependencies, request: Request) -> Respo
         "access": access,
         "expires": format_instant(ends_at),
         "name": share.name,
-        "website": own_website(registry.websites[share.website_id]),
+        "website": own_website(registry.websites[share.website_id], (KeyScope.READ_DATA,)),
         "filters": share.filters,
     }
     response = json_response(shown)

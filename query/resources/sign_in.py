@@ -1,5 +1,6 @@
-"""`/v1/sign-in` and `/v1/me`: sign in with an API key or a one-use link, sign out, who one is."""
+"""`/v1/sign-in` and `/v1/me`: sign in as a person or with an API key, sign out, who one is."""
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Annotated, Literal
 
@@ -13,10 +14,16 @@ from query.request.filters import Filter
 from query.request.query_string import strict_query_string
 from query.resources.quiet_refusals import quiet_refusals
 from query.response.json_response import json_response
+from query.sign_in.person_sign_in import (
+    begin_session,
+    membership,
+    normal_email,
+    verify_password,
+)
 from query.sign_in.same_origin import require_same_origin
 from query.sign_in.session_cookie import clear_session_cookie, set_session_cookie
 from query.sign_in.share_access import ShareKey
-from schemas.errors import Malformed, Unauthorized
+from schemas.errors import Forbidden, Malformed, RateLimitExceeded, Unauthorized
 from schemas.http import openapi
 from schemas.http.admission import AttemptLimit
 from schemas.http.auth import find_key
@@ -24,22 +31,58 @@ from schemas.http.middleware import HttpMiddleware
 from schemas.http.unknown_records import is_unknown
 from schemas.plans import Group, Limit
 from schemas.registry import KEY_SCOPES, Key, KeyScope, Share, Website, parse_key
+from schemas.registry.people import PersonKey
+from schemas.registry.sign_ins import Way
 from schemas.registry.signed_tokens import TokenKind
 from schemas.runtime.clock import format_instant
 
 FAILED_SIGN_INS = AttemptLimit("sign-in", Limit(10), "failed sign-ins from one network")
 WEBSITE_SCOPES = (KeyScope.READ_DATA, KeyScope.READ_LINKS, KeyScope.MANAGE_WEBSITES)
 """A key with one of these sees its websites."""
+NO_PASSWORDS = "Sign-in with a password is switched off here; use single sign-on"
 LINK_USED = (
     "The sign-in link is not valid, was used or has ended; `tidemark sign-in-link` prints a new one"
 )
 
 
 class SignInBody(Struct, forbid_unknown_fields=True):
-    """Either an API key, or the token of a sign-in link."""
+    """One of: e-mail and password, an API key, the token of a sign-in link, `proxy`."""
 
+    email: Annotated[str, Meta(min_length=3, max_length=254)] | UnsetType = UNSET
+    password: Annotated[str, Meta(min_length=1, max_length=200)] | UnsetType = UNSET
+    code: (
+        Annotated[
+            str,
+            Meta(
+                min_length=1,
+                max_length=40,
+                description="code of the authenticator app, or a recovery code",
+            ),
+        ]
+        | UnsetType
+    ) = UNSET
     key: Annotated[str, Meta(min_length=1, max_length=200)] | UnsetType = UNSET
     token: Annotated[str, Meta(min_length=1, max_length=200)] | UnsetType = UNSET
+    proxy: (
+        Annotated[bool, Meta(description="true: as the proxy before the service says")] | UnsetType
+    ) = UNSET
+
+
+class OidcWay(Struct):
+    """Sign-in by an OpenID Connect provider."""
+
+    name: str
+    url: str
+
+
+class SignInWays(Struct):
+    """How people sign in here; an API key signs in always."""
+
+    success: Literal[True]
+    password: bool
+    oidc: OidcWay | None
+    proxy: Annotated[bool, Meta(description="whether a proxy before the service vouches")]
+    mail: Annotated[bool, Meta(description="whether links to set a password are mailed")]
 
 
 class OwnOrganization(Struct):
@@ -56,6 +99,7 @@ class OwnWebsite(Struct):
     name: str
     domain: str
     timezone: str
+    scopes: Annotated[list[str], Meta(description="what may be done on it")]
 
 
 class OwnKey(Struct, rename="camel"):
@@ -65,6 +109,18 @@ class OwnKey(Struct, rename="camel"):
     name: str
     website_id: Annotated[
         str | None, Meta(description="website that it is restricted to; null: all")
+    ]
+
+
+class OwnPerson(Struct, rename="camel"):
+    """The person who is signed in."""
+
+    id: Annotated[str, Meta(description="of the membership, as in `/v1/people`")]
+    email: str
+    name: str
+    role: Annotated[str | None, Meta(description="in the whole organization; null: on websites")]
+    second_factor_needed: Annotated[
+        bool, Meta(description="true: nothing but the account is open before one is set up")
     ]
 
 
@@ -90,8 +146,11 @@ class MeResponse(Struct):
     websites: Annotated[
         list[OwnWebsite], Meta(description="those that it may see; none for keys that only send")
     ]
-    key: Annotated[OwnKey | None, Meta(description="null for a shared dashboard")]
-    scopes: Annotated[list[str], Meta(description="what it may do; with `admin` all of them")]
+    key: Annotated[OwnKey | None, Meta(description="null for people and shared dashboards")]
+    person: Annotated[OwnPerson | None, Meta(description="null for keys and shared dashboards")]
+    scopes: Annotated[
+        list[str], Meta(description="what may be done, if only on some websites; `admin`: all")
+    ]
     expires: Annotated[
         str | None, Meta(description="when the sign-in, the key or the access ends; ISO 8601")
     ]
@@ -105,9 +164,11 @@ class MeResponse(Struct):
 async def sign_in(dependencies: QueryDependencies, request: Request) -> Response:
     """POST: set the session cookie."""
     require_same_origin(request)
+    body = await read_json(request, SignInBody)
+    if isinstance(body.email, str) and isinstance(body.password, str):
+        return await _sign_in_with_password(dependencies, request, body)
     middleware: HttpMiddleware = request.scope["app"]
     network, admission = middleware.client_network(request.scope), middleware.admission
-    body = await read_json(request, SignInBody)
     try:
         key = await _key_of(dependencies, body)
     except Unauthorized:
@@ -117,11 +178,41 @@ async def sign_in(dependencies: QueryDependencies, request: Request) -> Response
     await dependencies.count_request(request, key, Group.RECORDS)
     sign_ins = dependencies.sign_ins
     ends_at = sign_ins.session_end(key)
-    response = _me(dependencies, key, ends_at)
+    response = me_response(dependencies, key, ends_at)
     seconds = (ends_at - dependencies.clock()) // 1000
     text = sign_ins.issue(TokenKind.SESSION, key.id, ends_at)
     set_session_cookie(response, request, text, seconds)
     return response
+
+
+async def _sign_in_with_password(
+    dependencies: QueryDependencies, request: Request, body: SignInBody
+) -> Response:
+    if not dependencies.access.password_sign_in:
+        raise Forbidden(NO_PASSWORDS)
+    email, code = normal_email(str(body.email)), body.code
+    account = await verify_password(
+        dependencies, request, email, str(body.password), code if isinstance(code, str) else None
+    )
+    member = membership(dependencies, account)
+    return await begin_session(
+        dependencies, request, partial(me_response, dependencies), member, Way.PASSWORD
+    )
+
+
+async def show_ways(dependencies: QueryDependencies, request: Request) -> Response:
+    """GET: how people sign in."""
+    dependencies.admit_public(request)
+    access = dependencies.access
+    oidc = OidcWay(access.oidc_name, "/v1/sign-in/oidc") if access.oidc_name else None
+    ways = SignInWays(
+        success=True,
+        password=access.password_sign_in,
+        oidc=oidc,
+        proxy=access.proxy_header != "",
+        mail=access.mailer is not None,
+    )
+    return json_response(ways)
 
 
 async def sign_out(dependencies: QueryDependencies, request: Request) -> Response:
@@ -143,7 +234,7 @@ async def show_me(dependencies: QueryDependencies, request: Request) -> Response
     if not dependencies.api_key_text(request):
         session = dependencies.sign_ins.session(request)
         ends_at = session.ends_at if session else None
-    return _me(dependencies, key, ends_at)
+    return me_response(dependencies, key, ends_at)
 
 
 async def _key_of(dependencies: QueryDependencies, body: SignInBody) -> Key:
@@ -154,7 +245,9 @@ async def _key_of(dependencies: QueryDependencies, body: SignInBody) -> Key:
         await _reread_for(dependencies, parts[0] if parts else "")
         return find_key(dependencies.registry, text, dependencies.clock())
     if isinstance(body.token, UnsetType) or isinstance(body.key, str):
-        raise Malformed("Give either 'key', an API key, or 'token', that of a sign-in link")
+        raise Malformed(
+            "Give 'email' with 'password', or 'key', an API key, or 'token', that of a sign-in link"
+        )
     sign_ins = dependencies.sign_ins
     token = sign_ins.find(body.token, TokenKind.SIGN_IN_LINK)
     if token is None:
@@ -172,20 +265,27 @@ async def _reread_for(dependencies: QueryDependencies, key_id: str) -> None:
         await dependencies.follower.newer_than(dependencies.registry, [key_id])
 
 
-def _me(dependencies: QueryDependencies, key: Key, ends_at: int | None) -> Response:
+def me_response(dependencies: QueryDependencies, key: Key, ends_at: int | None) -> Response:
+    """What a key, a person or a share has access to."""
     registry = dependencies.registry
     organization = registry.organizations[key.organization_id]
     sees_websites = any(key.has_scope(scope) for scope in WEBSITE_SCOPES)
     ids = registry.websites_by_organization.get(key.organization_id, ()) if sees_websites else ()
     share = key.share if isinstance(key, ShareKey) else None
+    person = key if isinstance(key, PersonKey) else None
     body = MeResponse(
         success=True,
         organization=None if share else OwnOrganization(organization.id, organization.name),
         websites=sorted(
-            (own_website(registry.websites[id_]) for id_ in ids if key.website_id in (None, id_)),
+            (
+                own_website(registry.websites[id_], key.scopes_on(id_))
+                for id_ in ids
+                if key.reaches(id_)
+            ),
             key=lambda website: (website.name or website.domain).lower(),
         ),
-        key=None if share else OwnKey(key.id, key.name, key.website_id),
+        key=None if share or person else OwnKey(key.id, key.name, key.website_id),
+        person=_own_person(person) if person else None,
         scopes=[scope for scope in KEY_SCOPES if key.has_scope(scope)],
         expires=None if ends_at is None else format_instant(ends_at),
         collect_url=dependencies.collect_url,
@@ -199,13 +299,21 @@ def _me(dependencies: QueryDependencies, key: Key, ends_at: int | None) -> Respo
     return response
 
 
+def _own_person(key: PersonKey) -> OwnPerson:
+    account = key.account
+    return OwnPerson(
+        key.member.id, account.email, account.name, key.member.role, key.needs_second_factor
+    )
+
+
 def _own_share(share: Share) -> OwnShare:
     return OwnShare(share.name, convert(share.filters, list[Filter]))
 
 
-def own_website(website: Website) -> OwnWebsite:
-    """A website as responses show it."""
-    return OwnWebsite(website.id, website.name, website.domain, website.timezone)
+def own_website(website: Website, held: Sequence[str]) -> OwnWebsite:
+    """A website as responses show it to somebody with these scopes on it."""
+    scopes = [scope for scope in KEY_SCOPES if scope in held or KeyScope.ADMIN in held]
+    return OwnWebsite(website.id, website.name, website.domain, website.timezone, scopes)
 
 
 REQUEST_PARAMETER = openapi.Parameter(
@@ -217,6 +325,21 @@ REQUEST_PARAMETER = openapi.Parameter(
 )
 
 ENDPOINTS = (
+    strict_query_string(
+        QueryEndpoint(
+            show_ways,
+            openapi.Operation(
+                method="GET",
+                path="/v1/sign-in",
+                operation_id="showSignInWays",
+                tag="Sign-in",
+                summary="Show how people sign in",
+                responses=(openapi.Response(200, "the ways", SignInWays),),
+                errors=(RateLimitExceeded,),
+                security=({},),
+            ),
+        )
+    ),
     quiet_refusals(
         QueryEndpoint(
             sign_in,
@@ -227,9 +350,11 @@ ENDPOINTS = (
                 tag="Sign-in",
                 summary="Sign in a browser",
                 description="Sets the cookie `tidemark_session`, which authorizes like the API "
-                "key until it ends, the key is revoked, or `DELETE /v1/sign-in`; over HTTPS it is "
-                "named `__Host-tidemark_session`. Ten failed sign-ins per minute are allowed from "
-                "one network.",
+                "key, or as the roles of the person do, until it ends, the key is revoked, or "
+                "`DELETE /v1/sign-in`; over HTTPS it is named `__Host-tidemark_session`. With a "
+                "second factor a right password is refused with the code "
+                "`SECOND_FACTOR_REQUIRED`: send it again with `code`. Attempts are limited by "
+                "network and by account.",
                 parameters=(REQUEST_PARAMETER,),
                 body=SignInBody,
                 responses=(

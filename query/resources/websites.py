@@ -35,6 +35,7 @@ from schemas.registry.privacy import Privacy, PrivacyChanges
 from schemas.registry.record_limits import MAX_RECORDS
 from schemas.registry.record_mapping import kind_name
 from schemas.registry.records import Deletion
+from schemas.registry.store import Equals
 from schemas.registry.validation import (
     new_website,
     validate_website_fields,
@@ -197,9 +198,13 @@ async def list_deleted(dependencies: QueryDependencies, request: Request) -> Res
     return await list_page(dependencies, request, Deletion, where, shows)
 
 
-def websites_of_key(call: Call) -> dict[str, str | None]:
-    """All websites of the organization, or the one that the key is restricted to."""
-    return {"organization_id": call.key.organization_id, "id": call.key.website_id}
+def websites_of_key(call: Call) -> dict[str, Equals]:
+    """All websites of the organization, or those that the key is restricted to."""
+    key, registry = call.key, call.dependencies.registry
+    if key.website_id is None:
+        return {"organization_id": key.organization_id}
+    ids = registry.websites_by_organization.get(key.organization_id, ())
+    return {"organization_id": key.organization_id, "id": tuple(filter(key.reaches, ids))}
 
 
 def check_confirmation(call: Call, website: Website) -> None:

@@ -12,6 +12,7 @@ from starlette.types import Scope
 
 from schemas.http.asgi import header
 from schemas.http.middleware import HttpMiddleware
+from schemas.registry.sign_ins import member_of_subject
 from schemas.registry.signed_tokens import named_subject
 
 SESSION_COOKIE = "tidemark_session"
@@ -32,10 +33,11 @@ def session_cookie_name(request: Request) -> str:
     return SECURE_SESSION_COOKIE if _is_https(request) else SESSION_COOKIE
 
 
-def key_of_session_cookie(scope: Scope) -> str | None:
-    """The id of the key that the cookie names, whether or not the cookie is authentic."""
+def holder_of_session_cookie(scope: Scope) -> str | None:
+    """The id of the key or member that the cookie names, whether or not it is authentic."""
     subjects = map(named_subject, session_cookies(Request(scope)))
-    return next(filter(None, subjects), None)
+    subject = next(filter(None, subjects), None)
+    return subject and (member_of_subject(subject) or subject)
 
 
 def set_session_cookie(response: Response, request: Request, value: str, seconds: int) -> None:

@@ -2,20 +2,39 @@
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 
 from starlette.requests import Request
 
 from query.sign_in.same_origin import require_same_origin
 from query.sign_in.session_cookie import session_cookies
 from schemas.errors import Unauthorized, Unavailable
-from schemas.registry import DatabaseError, Key, RegistrySignIns, SignInState, Snapshot, first_line
+from schemas.registry import (
+    DatabaseError,
+    Key,
+    Member,
+    RegistrySignIns,
+    SignInState,
+    Snapshot,
+    first_line,
+)
+from schemas.registry.people import person_key
+from schemas.registry.sign_ins import (
+    BrowserSession,
+    Way,
+    member_of_subject,
+    subject_of,
+    way_of_subject,
+)
 from schemas.registry.signed_tokens import SignedToken, TokenKind, new_token, sign, verify
 from schemas.runtime.clock import Clock
 
 log = logging.getLogger(__name__)
 
 REFRESH_SECONDS = 1.0
+SEEN_MS = 60_000
+"""How often the last use of sessions is written."""
 HOUR_MS = 3_600_000
 ENDED = "The sign-in is not valid or has ended; sign in again"
 
@@ -28,13 +47,20 @@ class SignIns:
         self._clock = clock
         self._lifetime_ms = int(hours * HOUR_MS)
         self._state: SignInState | None = None
+        self._seen: dict[str, int] = {}
+        """Last use of sessions of people by their ids, as far as it is not written."""
+        self._seen_written_at = 0
         self._refresh_quietly()
 
     async def run(self) -> None:
-        """Keep the state fresh."""
+        """Keep the state fresh, and write when sessions were used."""
         while True:
             await asyncio.sleep(REFRESH_SECONDS)
             await asyncio.to_thread(self._refresh_quietly)
+            if self._seen and self._clock() - self._seen_written_at >= SEEN_MS:
+                seen, self._seen = self._seen, {}
+                self._seen_written_at = self._clock()
+                await asyncio.to_thread(self._write_seen, seen)
 
     def refresh(self) -> None:
         """Read the shared state; DatabaseError."""
@@ -91,12 +117,58 @@ class SignIns:
         return self.key_of(token, registry)
 
     def key_of(self, token: SignedToken, registry: Snapshot) -> Key:
-        """The active key that a token names; Unauthorized."""
+        """The active key that a token names, or the rights of the person; Unauthorized."""
+        if (member_id := member_of_subject(token.subject)) is not None:
+            is_vouched_for = way_of_subject(token.subject) is not Way.PASSWORD
+            rights = person_key(registry, member_id, is_vouched_for)
+            if rights is None:
+                raise Unauthorized(ENDED)
+            self._seen[token.id] = self._clock()
+            return rights
         key = registry.keys.get(token.subject)
         if key is None or not key.is_active(now := self._clock()):
             raise Unauthorized(ENDED)
         registry.key_uses[key.id] = now
         return key
+
+    def begin_session(self, member: Member, way: Way, browser: str, network: str) -> SignedToken:
+        """The token of a new session of a person, which is listed from now on; DatabaseError."""
+        now, account_id = self._clock(), member.account_id
+        assert account_id is not None  # noqa: S101 - only people with an account sign in
+        token = new_token(TokenKind.SESSION, subject_of(way, member.id), now + self._lifetime_ms)
+        session = BrowserSession(
+            token.id, account_id, way, browser, network, now, now, token.ends_at
+        )
+        self._shared.begin_session(session)
+        return token
+
+    def sessions_of(self, account_id: str) -> Sequence[BrowserSession]:
+        """The sessions of an account, newest first; DatabaseError."""
+        return self._shared.sessions(account_id, self._clock())
+
+    def end_sessions(self, account_id: str, except_id: str | None = None) -> None:
+        """End all sessions of an account, or all but one, in all processes; DatabaseError."""
+        self._shared.end_sessions(account_id, except_id)
+        self.refresh()
+
+    def end_session(self, account_id: str, session_id: str) -> bool:
+        """End a session in all processes; False if the account has none with this id."""
+        sessions = {session.id: session for session in self.sessions_of(account_id)}
+        session = sessions.get(session_id)
+        if session is None:
+            return False
+        self._shared.end(session.id, session.ends_at, self._clock())
+        self.refresh()
+        return True
+
+    @property
+    def secret(self) -> bytes:
+        """What seals second factors."""
+        return self._current().secret
+
+    def _write_seen(self, seen: Mapping[str, int]) -> None:
+        with suppress(DatabaseError):
+            self._shared.see_sessions(seen)
 
     def _current(self) -> SignInState:
         if self._state is None:

@@ -4,12 +4,16 @@ from collections.abc import Callable
 
 from schemas.errors import Forbidden, Unauthorized
 from schemas.registry import Key, Link, Organization, Snapshot, Website
+from schemas.registry.people import PersonKey, key_of_person
 
 HeaderLookup = Callable[[str], str | None]
 """Returns a request header by its lower-case name."""
 
 KEY_REQUIRED = "An API key is required: send it as 'x-api-key' or 'Authorization: Bearer'"
 INVALID_KEY = "The API key is not valid"
+SECOND_FACTOR_NEEDED = (
+    "The organization requires a second factor: set one up in your account, then go on"
+)
 OUT_OF_REACH = "Access denied: this key has no access to the {what}"
 
 
@@ -32,16 +36,21 @@ def require_key(registry: Snapshot, text: str | None, scope: str, now_ms: int, *
 def find_key(registry: Snapshot, text: str, now_ms: int) -> Key:
     """The active key with this text; Unauthorized."""
     key = registry.find_key(text, now_ms)
-    if key is None:
+    within_roles = key_of_person(registry, key) if key else None
+    if within_roles is None:
         raise Unauthorized(INVALID_KEY)
-    return key
+    return within_roles
 
 
 def require_scope(key: Key, *scopes: str) -> Key:
-    """The key, if it has one of the scopes; Forbidden."""
-    if not any(key.has_scope(permission) for permission in scopes):
-        raise Forbidden(f"This key lacks the scope {_scope_choices(*scopes)}")
-    return key
+    """The key within the reach of one of the scopes; Forbidden."""
+    narrowed = key.narrowed(scopes)
+    if narrowed is None:
+        if isinstance(key, PersonKey) and key.needs_second_factor:
+            raise Forbidden(SECOND_FACTOR_NEEDED)
+        who = "Your role" if isinstance(key, PersonKey) else "This key"
+        raise Forbidden(f"{who} lacks the scope {_scope_choices(*scopes)}")
+    return narrowed
 
 
 def _scope_choices(*scopes: str) -> str:
@@ -54,7 +63,7 @@ def authorize_website(registry: Snapshot, key: Key, website_id: str) -> Website:
     if (
         website is None
         or website.organization_id != key.organization_id
-        or key.website_id not in (None, website_id)
+        or not key.reaches(website_id)
     ):
         raise Forbidden(f"{OUT_OF_REACH.format(what='website')}; {_reach(key)}")
     return website
@@ -62,6 +71,8 @@ def authorize_website(registry: Snapshot, key: Key, website_id: str) -> Website:
 
 def _reach(key: Key) -> str:
     """What the key is for; nothing about websites of others, not even whether they exist."""
+    if isinstance(key, PersonKey) and key.allowed_websites is not None:
+        return f"it is for the websites {', '.join(sorted(key.allowed_websites))} only"
     if key.website_id:
         return f"it is for the website {key.website_id} only"
     return f"it is for websites of the organization {key.organization_id} only"

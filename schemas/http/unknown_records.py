@@ -49,13 +49,15 @@ def reread_for_unknown(
 ) -> RereadRegistry:
     """Rereads the registry if the request names an unknown record.
 
-    `key_elsewhere` is the id of a key that is named in another place than the headers of keys.
+    `key_elsewhere` is the id of a key or a member that is named in another place than the headers
+    of keys.
     """
 
     async def reread(scope: Scope) -> bool:
         snapshot = registry.snapshot
         ids = [*unknown_ids(scope, snapshot)]
-        if is_unknown(key := key_elsewhere(scope), snapshot.keys):
+        key = key_elsewhere(scope)
+        if is_unknown(key, snapshot.keys) and key not in snapshot.members:
             ids.append(key)
         return bool(ids) and await registry.newer_than(snapshot, ids)
 

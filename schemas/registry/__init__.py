@@ -26,12 +26,14 @@ from schemas.registry.follower import (
 from schemas.registry.keeper_lease import KeeperLease
 from schemas.registry.record_limits import RecordLimitReached
 from schemas.registry.records import (
+    Account,
     Erasure,
     ErasureState,
     Import,
     ImportState,
     Key,
     Link,
+    Member,
     Organization,
     Replay,
     ReplayState,
@@ -59,6 +61,7 @@ from schemas.registry.transaction import RecordConflict
 __all__ = [
     "KEY_SCOPES",
     "SAVED_RECORDS",
+    "Account",
     "Alias",
     "Annotation",
     "Backups",
@@ -74,6 +77,7 @@ __all__ = [
     "Key",
     "KeyScope",
     "Link",
+    "Member",
     "MoneyProperty",
     "NewKey",
     "Organization",

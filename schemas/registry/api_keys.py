@@ -22,6 +22,8 @@ class KeyScope(StrEnum):
     READ_DATA = "read:data"
     READ_LINKS = "read:links"
     WRITE_LINKS = "write:links"
+    WRITE_RECORDS = "write:records"
+    """Goals, segments, funnels, annotations and explorations."""
     MANAGE_WEBSITES = "manage:websites"
     ERASE_VISITORS = "erase:visitors"
     ADMIN = "admin"

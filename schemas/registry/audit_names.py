@@ -11,7 +11,7 @@ from schemas.registry.record_mapping import RECORD_TABLES, kind_name, owner_id, 
 from schemas.registry.records import Action, Change, Record
 
 NAMING_FIELDS = (
-    *("name", "domain", "slug", "target_url", "text", "selector"),
+    *("name", "email", "domain", "slug", "target_url", "text", "selector"),
     *("reason_contains", "position"),
 )
 """Fields by which people know a record; each class has at least one of them."""

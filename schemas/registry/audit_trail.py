@@ -21,10 +21,11 @@ UNRECORDED = frozenset(
     {
         *("id", "organization_id", "created_at", "updated_at"),
         *("erased_values", "planned_items", "upload"),
+        *("totp_step", "last_sign_in_at", "invitation"),
     }
 )
 """Fields that an entry has anyway, and those that it must not have."""
-EMPTY: tuple[object, ...] = (None, "", (), {}, DEFAULT_PRIVACY)
+EMPTY: tuple[object, ...] = (None, False, "", (), {}, DEFAULT_PRIVACY)
 SECRET_WORDS = ("secret", "password", "hash", "token")
 
 

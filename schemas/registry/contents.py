@@ -9,11 +9,13 @@ from msgspec import Struct, structs
 from schemas.registry.database import CHANGES, REVISION
 from schemas.registry.record_mapping import kind_name, read_all, read_by_ids
 from schemas.registry.records import (
+    Account,
     Deletion,
     Erasure,
     Import,
     Key,
     Link,
+    Member,
     Organization,
     Record,
     Replay,
@@ -62,6 +64,8 @@ class Contents(Struct, frozen=True):
     funnels: Sequence[Funnel] = ()
     aliases: Sequence[Alias] = ()
     explorations: Sequence[Exploration] = ()
+    accounts: Sequence[Account] = ()
+    members: Sequence[Member] = ()
     erasures: Sequence[Erasure] = ()
     replays: Sequence[Replay] = ()
     deletions: Sequence[Deletion] = ()
@@ -99,8 +103,10 @@ def _without_personal_data(deletion: Deletion) -> Deletion:
 
 CONTENTS_KINDS: Mapping[str, type[Record]] = {
     "organizations": Organization,
+    "accounts": Account,
     "websites": Website,
     "links": Link,
+    "members": Member,
     "keys": Key,
     "imports": Import,
     **{kind.plural: kind for kind in SAVED_RECORDS},

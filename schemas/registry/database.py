@@ -75,7 +75,45 @@ ORGANIZATIONS = sa.Table(
     sa.Column("plan", sa.String(32), nullable=False),
     sa.Column("limits", sa.JSON, nullable=False),
     sa.Column("keep_days", sa.JSON, nullable=False, server_default="{}"),
+    sa.Column("require_second_factor", sa.Boolean, nullable=False, server_default=sa.false()),
     *_timestamp_columns(),
+)
+
+ACCOUNTS = sa.Table(
+    "accounts",
+    METADATA,
+    sa.Column("id", sa.String(32), primary_key=True),
+    sa.Column("email", sa.String(254), nullable=False, unique=True),
+    sa.Column("name", sa.String(255), nullable=False),
+    sa.Column("password_hash", sa.String(255)),
+    sa.Column("email_proved", sa.Boolean, nullable=False),
+    sa.Column("second_factor", sa.Boolean, nullable=False),
+    sa.Column("totp_secret", sa.String(512)),
+    sa.Column("totp_step", sa.BigInteger, nullable=False),
+    sa.Column("recovery_hashes", sa.JSON, nullable=False),
+    sa.Column("last_sign_in_at", sa.BigInteger),
+    *_timestamp_columns(),
+)
+
+MEMBERS = sa.Table(
+    "members",
+    METADATA,
+    sa.Column("id", sa.String(32), primary_key=True),
+    _owner_column(),
+    sa.Column(
+        "account_id",
+        sa.String(32),
+        sa.ForeignKey("accounts.id", ondelete="CASCADE"),
+        index=True,
+    ),
+    sa.Column("email", sa.String(254), nullable=False),
+    sa.Column("name", sa.String(255), nullable=False),
+    sa.Column("role", sa.String(16)),
+    sa.Column("website_roles", sa.JSON, nullable=False),
+    sa.Column("invitation", sa.String(32)),
+    sa.Column("invited_by", sa.String(255), nullable=False),
+    *_timestamp_columns(),
+    sa.UniqueConstraint("organization_id", "email", name="uq_members_email"),
 )
 
 WEBSITES = sa.Table(
@@ -111,6 +149,7 @@ KEYS = sa.Table(
     sa.Column("id", sa.String(32), primary_key=True),
     _owner_column(),
     sa.Column("website_id", sa.String(32), sa.ForeignKey("websites.id", ondelete="CASCADE")),
+    sa.Column("member_id", sa.String(32), sa.ForeignKey("members.id", ondelete="CASCADE")),
     sa.Column("name", sa.String(255), nullable=False),
     sa.Column("scopes", sa.JSON, nullable=False),
     sa.Column("secret_hash", sa.String(64), nullable=False),
@@ -195,7 +234,7 @@ CHANGES = sa.Table(
     METADATA,
     sa.Column("number", sa.BigInteger, primary_key=True, autoincrement=False),
     sa.Column("at", sa.BigInteger, nullable=False),
-    sa.Column("actor", sa.String(64), nullable=False),
+    sa.Column("actor", sa.String(300), nullable=False),
     sa.Column("action", sa.String(16), nullable=False),
     sa.Column("kind", sa.String(16), nullable=False),
     sa.Column("record_id", sa.String(32), nullable=False),
@@ -242,7 +281,26 @@ ENDED_SIGN_INS = sa.Table(
     sa.Column("id", sa.String(32), primary_key=True),
     sa.Column("ends_at", sa.BigInteger, nullable=False),
 )
-"""One row with the secret of sign-ins, and tokens that ended early; see `sign_ins.py`."""
+BROWSER_SESSIONS = sa.Table(
+    "browser_sessions",
+    METADATA,
+    sa.Column("id", sa.String(32), primary_key=True),
+    sa.Column(
+        "account_id",
+        sa.String(32),
+        sa.ForeignKey("accounts.id", ondelete="CASCADE"),
+        nullable=False,
+        index=True,
+    ),
+    sa.Column("way", sa.String(16), nullable=False),
+    sa.Column("browser", sa.String(255), nullable=False),
+    sa.Column("network", sa.String(64), nullable=False),
+    sa.Column("created_at", sa.BigInteger, nullable=False),
+    sa.Column("last_seen_at", sa.BigInteger, nullable=False),
+    sa.Column("ends_at", sa.BigInteger, nullable=False),
+)
+"""One row with the secret of sign-ins, tokens that ended early, and the sessions of people; see
+`sign_ins.py`."""
 
 
 def create_engine(url: str, create: bool = False) -> sa.Engine:

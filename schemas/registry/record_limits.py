@@ -14,6 +14,7 @@ from schemas.registry.records import (
     ImportState,
     Key,
     Link,
+    Member,
     Organization,
     OwnedRecord,
     Record,
@@ -28,13 +29,14 @@ MAX_RECORDS: Mapping[type[Record], int] = {
     Website: 10_000,
     Link: 10_000,
     Key: 1_000,
+    Member: 1_000,
     Import: 1_000,
     Erasure: 100_000,
     Replay: 100,
     **dict.fromkeys(SAVED_RECORDS, 1_000),
 }
-"""Maximum websites, links, keys, imports, erasures and replays of an organization, and saved
-records of a website."""
+"""Maximum websites, links, keys, people, imports, erasures and replays of an organization, and
+saved records of a website."""
 
 
 OVER: Mapping[type[Record], tuple[Sequence[StrEnum], str]] = {

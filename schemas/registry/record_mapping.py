@@ -13,6 +13,7 @@ from msgspec import inspect
 from schemas.registry import database
 from schemas.registry.privacy import parse_privacy
 from schemas.registry.records import (
+    Account,
     Action,
     Change,
     Deletion,
@@ -22,6 +23,7 @@ from schemas.registry.records import (
     ImportState,
     Key,
     Link,
+    Member,
     Organization,
     OwnedRecord,
     Record,
@@ -79,8 +81,10 @@ def _column_type(described: inspect.Type) -> sa.types.TypeEngine[Any]:
 
 RECORD_TABLES: Mapping[type[Record], sa.Table] = {
     Organization: database.ORGANIZATIONS,
+    Account: database.ACCOUNTS,
     Website: database.WEBSITES,
     Link: database.LINKS,
+    Member: database.MEMBERS,
     Key: database.KEYS,
     Import: database.IMPORTS,
     Erasure: database.ERASURES,
@@ -101,6 +105,7 @@ LIST_COLUMNS = frozenset(
         "erased_values",
         "item_changes",
         "subjects",
+        "recovery_hashes",
     }
 )
 ENUM_COLUMNS: Mapping[type[Record], Mapping[str, type[StrEnum]]] = {

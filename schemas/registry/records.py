@@ -1,6 +1,6 @@
 """Registry records. Instants are Unix milliseconds; wire names are camelCase."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Annotated, Any, get_type_hints
 
@@ -30,6 +30,50 @@ class Organization(Record, frozen=True, rename="camel", kw_only=True):
     """Limits per minute by name, which replace the plan's."""
     keep_days: dict[str, int] = {}
     """Days to keep rows, by table or `all`; see `keep_days.py`."""
+    require_second_factor: bool = False
+    """Whether people without a second factor get no access."""
+    created_at: int
+    updated_at: int
+
+
+class Account(Record, frozen=True, rename="camel", kw_only=True):
+    """A person who signs in; what they may do is a matter of their memberships."""
+
+    email: str
+    """In lower case; no other account has it."""
+    name: str = ""
+    password_hash: str | None = None
+    """Argon2id; None: signs in by single sign-on only."""
+    email_proved: bool = False
+    """Whether the person has received mail there, or an identity provider vouched for it."""
+    second_factor: bool = False
+    """Whether sign-in by password needs a one-time code."""
+    totp_secret: str | None = None
+    """Sealed; not in use before a code has confirmed it."""
+    totp_step: int = 0
+    """Time step of the last one-time code, which cannot be used again."""
+    recovery_hashes: tuple[str, ...] = ()
+    """Of the unused recovery codes."""
+    last_sign_in_at: int | None = None
+    created_at: int
+    updated_at: int
+
+
+class Member(OwnedRecord, frozen=True, rename="camel", kw_only=True):
+    """A person in an organization, or one who is invited to it; see `people.py`."""
+
+    account_id: str | None = None
+    """None: the invitation is not accepted yet."""
+    email: str
+    name: str = ""
+    """As the invitation gave it; the account has the person's own."""
+    role: str | None = None
+    """In the whole organization; None: on some websites only."""
+    website_roles: dict[str, str] = {}
+    """Roles by website, which add to that."""
+    invitation: str | None = None
+    """Id of the token of the invitation link that is valid."""
+    invited_by: str = ""
     created_at: int
     updated_at: int
 
@@ -333,6 +377,8 @@ class Key(OwnedRecord, frozen=True, rename="camel", kw_only=True):
 
     website_id: str | None = None
     """Website that the key is restricted to; None: the whole organization."""
+    member_id: str | None = None
+    """The person that it belongs to, beyond whose roles it does not reach; None: nobody."""
     name: str = ""
     scopes: tuple[str, ...]
     secret_hash: str
@@ -345,6 +391,18 @@ class Key(OwnedRecord, frozen=True, rename="camel", kw_only=True):
 
     def has_scope(self, scope: str) -> bool:
         return scope in self.scopes or "admin" in self.scopes
+
+    def scopes_on(self, website_id: str) -> Sequence[str]:  # noqa: ARG002
+        """What may be done on a website that it reaches."""
+        return self.scopes
+
+    def reaches(self, website_id: str | None) -> bool:
+        """Whether a website of its organization, or a record of it, is within its reach."""
+        return self.website_id in (None, website_id)
+
+    def narrowed(self, scopes: Sequence[str]) -> "Key | None":
+        """The key within the reach of one of these scopes; None when it has none of them."""
+        return self if any(map(self.has_scope, scopes)) else None
 
     def is_active(self, now_ms: int) -> bool:
         return self.revoked_at is None and (self.expires_at is None or now_ms < self.expires_at)

@@ -22,13 +22,18 @@ class TokenKind(StrEnum):
     """What a token is for."""
 
     SESSION = "session"
-    """The cookie of a browser that signed in; its subject is an API key."""
+    """The cookie of a browser that signed in; its subject is an API key, or a member after the way
+    of signing in."""
     SIGN_IN_LINK = "link"
     """Signs in once; its subject is an API key."""
     DEBUG = "debug"
     """Reads `/debug` of a collector; its subject is an API key."""
     SHARE = "share"
     """Access to a shared dashboard that was opened; its subject is the share."""
+    INVITATION = "invite"
+    """Accepts an invitation; its subject is the member."""
+    PASSWORD_RESET = "reset"  # noqa: S105 - a kind
+    """Sets the password of an account, once; its subject is the account."""
 
 
 class SignedToken(Struct, frozen=True):

@@ -14,7 +14,17 @@ from schemas.registry.api_keys import parse_key, secret_matches
 from schemas.registry.contents import ChangesSince, Contents, RegistryVersion
 from schemas.registry.privacy import DEFAULT_PRIVACY, Privacy
 from schemas.registry.record_mapping import kind_name
-from schemas.registry.records import Erasure, Import, Key, Link, Organization, Record, Website
+from schemas.registry.records import (
+    Account,
+    Erasure,
+    Import,
+    Key,
+    Link,
+    Member,
+    Organization,
+    Record,
+    Website,
+)
 from schemas.registry.saved_record_index import SavedRecordIndex
 from schemas.registry.saved_records import SAVED_RECORDS, Alias
 from schemas.registry.store import RegistryStore
@@ -34,6 +44,8 @@ class Snapshot(msgspec.Struct, frozen=True, weakref=True):
     links: MappingProxyType[str, Link]
     links_by_slug: MappingProxyType[str, Link]
     keys: MappingProxyType[str, Key]
+    accounts: MappingProxyType[str, Account] = MappingProxyType({})
+    members: MappingProxyType[str, Member] = MappingProxyType({})
     websites_by_organization: MappingProxyType[str, tuple[str, ...]] = MappingProxyType({})
     """Website ids by organization."""
     contracts: WebsiteContracts = NO_CONTRACTS
@@ -73,6 +85,8 @@ class Snapshot(msgspec.Struct, frozen=True, weakref=True):
             links=links,
             links_by_slug=MappingProxyType({link.slug: link for link in contents.links}),
             keys=MappingProxyType({key.id: key for key in contents.keys}),
+            accounts=MappingProxyType({account.id: account for account in contents.accounts}),
+            members=MappingProxyType({member.id: member for member in contents.members}),
             websites_by_organization=_group_websites(contents.websites),
             contracts=updated_contracts(NO_CONTRACTS, contents.websites),
             imports=MappingProxyType({import_.id: import_ for import_ in contents.imports}),
@@ -90,7 +104,8 @@ class Snapshot(msgspec.Struct, frozen=True, weakref=True):
         None when an owner was deleted: the trail does not list the records deleted with it.
         """
         now, deleted = changes.changed, changes.deleted_ids
-        if kind_name(Organization) in deleted or kind_name(Website) in deleted:
+        owners = (Organization, Website, Account, Member)
+        if any(kind_name(owner) in deleted for owner in owners):
             return None
         websites = _merged(self.websites, now.websites)
         deleted_links = deleted.get(kind_name(Link), ())
@@ -111,6 +126,8 @@ class Snapshot(msgspec.Struct, frozen=True, weakref=True):
             links=links,
             links_by_slug=self._links_by_slug(now.links, deleted_links),
             keys=_merged(self.keys, now.keys, deleted.get(kind_name(Key), ())),
+            accounts=_merged(self.accounts, now.accounts, deleted.get(kind_name(Account), ())),
+            members=_merged(self.members, now.members, deleted.get(kind_name(Member), ())),
             websites_by_organization=_group_websites(websites.values())
             if now.websites
             else self.websites_by_organization,

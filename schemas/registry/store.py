@@ -3,7 +3,7 @@
 Calls block for about a millisecond; HTTP services call it in a thread.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from typing import Any, Self
 
@@ -57,6 +57,9 @@ from schemas.registry.transaction import WriteTransaction
 from schemas.runtime.clock import now_ms
 from schemas.runtime.finding import Finding
 
+Equals = str | Sequence[str] | None
+"""What a column equals: a value, one of several, or any (None)."""
+
 
 class RecordNotFound(Exception):
     """The record does not exist."""
@@ -96,24 +99,19 @@ class RegistryStore:
         return to_record(kind, row._mapping)
 
     def list(
-        self, kind: type[RecordT], *, limit: int | None = None, offset: int = 0, **where: str | None
+        self, kind: type[RecordT], *, limit: int | None = None, offset: int = 0, **where: Equals
     ) -> Sequence[RecordT]:
         """Records whose columns equal `where` (None: any), oldest first."""
         table = RECORD_TABLES[kind]
         query = sa.select(table).order_by(table.c.created_at, table.c.id)
-        for column, value in where.items():
-            if value is not None:
-                query = query.where(table.c[column] == value)
+        query = query.where(*_conditions(table, where))
         with self._connections.engine().connect() as connection:
             return read_records(connection, kind, query.limit(limit).offset(offset))
 
-    def count(self, kind: type[RecordT], **where: str | None) -> int:
+    def count(self, kind: type[RecordT], **where: Equals) -> int:
         """Number of records that `list` would return without a limit."""
         table = RECORD_TABLES[kind]
-        query = sa.select(sa.func.count()).select_from(table)
-        for column, value in where.items():
-            if value is not None:
-                query = query.where(table.c[column] == value)
+        query = sa.select(sa.func.count()).select_from(table).where(*_conditions(table, where))
         with self._connections.engine().connect() as connection:
             return int(connection.execute(query).scalar_one())
 
@@ -285,6 +283,14 @@ class RegistryStore:
 
     def _transaction(self) -> WriteTransaction:
         return WriteTransaction(self._connections.engine(), self._actor, self._clock)
+
+
+def _conditions(table: sa.Table, where: Mapping[str, Equals]) -> Iterator[sa.ColumnElement[bool]]:
+    for column, value in where.items():
+        if isinstance(value, str):
+            yield table.c[column] == value
+        elif value is not None:
+            yield table.c[column].in_(value)
 
 
 def _insert(transaction: WriteTransaction, record: Record) -> None:

@@ -27,7 +27,7 @@ PRUNE_INTERVAL = 1_000
 
 NO_VALUES = {"website_id": None, "before": None, "after": None}
 
-UNIQUE_COLUMN = re.compile(r"(?:\buq_\w+_|\w\.)(slug|name)\b")
+UNIQUE_COLUMN = re.compile(r"(?:\buq_\w+_|\w\.)(slug|name|email)\b")
 """Finds the column in the messages of PostgreSQL (`uq_links_slug`) and SQLite (`links.slug`)."""
 
 FOREIGN_KEY_VIOLATION = "23503"

@@ -41,6 +41,7 @@ MAX_ERASED_LENGTH = 8_192
 """Characters of an id or a property value: neither is cut when it is stored, and ids that are too
 long to be stored are in the quarantine, whole."""
 MAX_PROPERTY_NAME = 255
+EMAIL_LOCAL_PATTERN = re.compile(r"[^\s@\x00-\x1f\x7f<>(),:;\"\[\]\\]{1,64}")
 ID_PATTERN = re.compile(r"[A-Za-z0-9_-]{1,32}")
 SLUG_PATTERN = re.compile(r"[A-Za-z0-9_-]{3,50}")
 
@@ -307,6 +308,14 @@ def validate_domain(value: str) -> str:
     if not DOMAIN_PATTERN.fullmatch(domain):
         raise Malformed(f"'domain' is '{value}'; give a host name such as shop.example")
     return domain
+
+
+def validate_email(value: str) -> str:
+    """An e-mail address, in lower case: one `@`, a host name, no spaces; mail proves the rest."""
+    local, _, domain = value.rpartition("@")
+    if not EMAIL_LOCAL_PATTERN.fullmatch(local) or not DOMAIN_PATTERN.fullmatch(domain):
+        raise Malformed(f"'email' is '{value[:80]}'; give an address such as anna@shop.example")
+    return value
 
 
 def validate_timezone(value: str) -> str:

@@ -104,6 +104,7 @@ ADDRESS_RULES: Mapping[str, Rule] = {
     "lake": lake_problem,
     "registry": registry_problem,
     "limits_url": url_problem,
+    "smtp_url": url_problem,
     "kafka": kafka_problem,
     "collect_url": url_problem,
     "query_url": url_problem,

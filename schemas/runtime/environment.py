@@ -14,6 +14,7 @@ from msgspec import inspect
 from schemas.runtime.address_rules import ADDRESS_RULES
 from schemas.runtime.kafka_access import InvalidKafkaAccess, client_arguments
 from schemas.runtime.limits_access import InvalidLimitsAccess, limits_arguments
+from schemas.runtime.mail_access import InvalidMailAccess, mail_server
 from schemas.runtime.networks import parse_networks
 from schemas.runtime.settings import Settings
 
@@ -23,7 +24,7 @@ OTHER_VARIABLES = ("TIDEMARK_API_KEY", "TIDEMARK_KEY")
 
 FILE_SUFFIX = "_FILE"
 """Behind the name of a variable: its value is the content of that file, as for mounted secrets."""
-SECRET_SETTINGS = ("registry", "limits_url")
+SECRET_SETTINGS = ("registry", "limits_url", "smtp_url")
 """Settings whose value may contain a password, and may be given as a file."""
 
 
@@ -64,7 +65,8 @@ def load_settings(environ: Mapping[str, str] = os.environ) -> Settings:
     try:
         client_arguments(settings)
         limits_arguments(settings)
-    except (InvalidKafkaAccess, InvalidLimitsAccess) as error:
+        mail_server(settings)
+    except (InvalidKafkaAccess, InvalidLimitsAccess, InvalidMailAccess) as error:
         raise InvalidSetting(str(error)) from None
     if unsafe := unsafe_commits(settings.lake_url, environ):
         raise InvalidSetting(unsafe)

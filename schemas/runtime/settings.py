@@ -474,6 +474,37 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         Meta(gt=0, le=720, description="hours after which a sign-in of a browser ends"),
     ] = 12.0
 
+    # Mail
+    smtp_url: Annotated[
+        str,
+        Meta(
+            examples=["smtp://user@mail.example:587", "smtps://user@mail.example:465"],
+            pattern=r"^(smtps?://[^\s/?#]+)?$",
+            description="server that takes mail for people: `smtp://user@host:587` with STARTTLS, "
+            "`smtps://` with TLS from the start; empty: no mail is sent",
+        ),
+    ] = ""
+    smtp_password_file: Annotated[
+        str, Meta(description="file with the password of that server; empty: as in the URL")
+    ] = ""
+    smtp_ca_file: Annotated[
+        str,
+        Meta(
+            description="certificates (PEM) of the authorities that sign that of the server; "
+            "empty: those of the operating system, and no TLS to this machine by `smtp://`"
+        ),
+    ] = ""
+    smtp_plain: Annotated[
+        bool,
+        Meta(
+            description="whether `smtp://` has no TLS, in a network that you trust; then no login"
+        ),
+    ] = False
+    mail_from: Annotated[
+        str,
+        Meta(description="sender of mail (`Tidemark <stats@shop.example>`); needed with smtp_url"),
+    ] = ""
+
     # Everything else
     demo: Annotated[
         bool, Meta(description="first start: create the demo website and send it a week of traffic")

@@ -28,17 +28,33 @@ class Request(Struct, frozen=True, kw_only=True):
     body: object = None
     """The body, or a function that makes one for each attempt."""
     good: int = 200
+    several: int | None = None
+    """The status for people with roles on several websites, of which the request names none."""
+    of_people: bool = False
+    """Whether it is about the account of a person, which keys have none of."""
+
+    of_keys: bool = False
+    """Whether people are refused."""
 
     def status(self, caller: Caller) -> int:
         """What the access model says."""
-        if not self.scopes:
+        if not self.scopes and not self.of_people:
             return self.good
         if not caller.live:
             return 401
-        held = caller.holds(*self.scopes) and all(caller.holds(scope) for scope in self.also)
-        if not held or (self.whole and caller.website):
+        if self.of_people:
+            return self.good if caller.member else 403
+        if self.of_keys and caller.member:
             return 403
-        if self.subject is None or caller.reaches(self.subject):
+        reach = caller.reach(*self.scopes)
+        for scope in self.also:
+            websites = caller.reach(scope)
+            reach = websites if reach is None else reach if websites is None else reach & websites
+        if reach == frozenset() or (self.whole and reach is not None):
+            return 403
+        if self.subject is None:
+            return self.good if reach is None or len(reach) == 1 else self.several or self.good
+        if caller.reaches(self.subject, reach):
             return self.good
         return 404 if self.hidden else 403
 

@@ -84,6 +84,7 @@ REPLAY = Records(
 CHANGES = {"annotations": {"text": "b"}, "aliases": {"product": "segment"}}
 """Of aliases not the name, which is unique among all websites."""
 ID_NAMES = {"money": "money_property_id", "aliases": "alias_id"}
+OF_ANALYSTS = ("goals", "segments", "annotations", "funnels", "explorations")
 SAVED_KINDS = {
     kind: Records(
         path=f"/v1/{kind}",
@@ -91,7 +92,7 @@ SAVED_KINDS = {
         subjects=(f"{kind}_shop", f"{kind}_rival", "nowhere"),
         removed=f"{kind}_rival",
         reads=READ_DATA,
-        writes=MANAGE,
+        writes=("write:records", *MANAGE) if kind in OF_ANALYSTS else MANAGE,
         # A share gives the right to read, so that creating and changing one needs it too.
         also=READ_DATA if kind == "shares" else (),
         change=CHANGES.get(kind, {"name": "b"}),
@@ -105,6 +106,8 @@ def record_requests() -> Iterator[Request]:
     for records in (WEBSITE, KEY, LINK, IMPORT, ERASURE, REPLAY, *SAVED_KINDS.values()):
         yield from records.requests()
     yield from _organization()
+    yield from _people()
+    yield from _account()
     yield from _websites()
     yield from _keys()
     yield from _links()
@@ -113,7 +116,7 @@ def record_requests() -> Iterator[Request]:
     yield from _replays()
     for kind in SAVED:
         yield from _saved_records(kind)
-    yield Request(route=("GET", "/v1/audit"), path="/v1/audit", scopes=ADMIN)
+    yield Request(route=("GET", "/v1/audit"), path="/v1/audit", scopes=ADMIN, several=403)
     yield Request(route=("GET", "/v1/limits"), path="/v1/limits", scopes=MANAGE)
     for website in WEBSITES:
         about: Any = {"subject": website, "query": {"website_id": website}}
@@ -129,6 +132,54 @@ def _organization() -> Iterator[Request]:
     yield Request(route=("GET", path), path=path, scopes=MANAGE, whole=True)
     renamed = {"name": "acme"}
     yield Request(route=("PATCH", path), path=path, scopes=ADMIN, whole=True, body=renamed)
+
+
+def _people() -> Iterator[Request]:
+    path, one = "/v1/people", "/v1/people/{person_id}"
+    whole: Any = {"scopes": ADMIN, "whole": True}
+    yield Request(route=("GET", path), path=path, **whole)
+    invite = partial(lambda: {"email": f"p{next(NAMES)}@shop.example", "role": "viewer"})
+    yield Request(route=("POST", path), path=path, body=invite, good=201, **whole)
+    for subject in ("client", "stranger", "nowhere"):
+        about: Any = {**whole, "subject": subject, "hidden": True}
+        yield Request(route=("GET", one), path=f"{path}/{subject}", **about)
+        change: Any = {"body": {"role": "analyst"}}
+        yield Request(route=("PATCH", one), path=f"{path}/{subject}", **change, **about)
+        for method, part in (
+            ("POST", "/password-reset"),
+            ("POST", "/sign-out"),
+            ("DELETE", "/second-factor"),
+        ):
+            route = (method, f"{one}{part}")
+            yield Request(route=route, path=f"{path}/{subject}{part}", **about)
+    route = ("POST", f"{one}/invitation")
+    yield Request(
+        route=route, path=f"{path}/invited/invitation", subject="invited", hidden=True, **whole
+    )
+
+
+def _account() -> Iterator[Request]:
+    path = "/v1/account"
+    first: Any = {"body": {"email": "o@shop.example", "password": "p" * 5 + "q" * 5}}
+    access: Any = {"scopes": ADMIN, "whole": True, "of_keys": True}
+    # Both organizations have an owner.
+    yield Request(route=("POST", path), path=path, good=409, **first, **access)
+    own: Any = {"of_people": True}
+    yield Request(route=("GET", path), path=path, **own)
+    yield Request(route=("PATCH", path), path=path, body={"name": "b"}, **own)
+    other = f"{path}/organization"
+    yield Request(
+        route=("POST", other), path=other, body={"organizationId": "nowhere"}, good=403, **own
+    )
+    factor, code = f"{path}/second-factor", {"code": "000000"}
+    yield Request(route=("POST", factor), path=factor, body={}, **own)
+    yield Request(route=("PUT", factor), path=factor, body=code, good=400, **own)
+    yield Request(route=("DELETE", factor), path=factor, body=code, good=404, **own)
+    sessions = f"{path}/sessions"
+    yield Request(route=("GET", sessions), path=sessions, **own)
+    yield Request(route=("DELETE", sessions), path=sessions, good=204, **own)
+    one = f"{sessions}/{{session_id}}"
+    yield Request(route=("DELETE", one), path=f"{sessions}/none", good=404, **own)
 
 
 def _websites() -> Iterator[Request]:
@@ -205,7 +256,7 @@ def _replays() -> Iterator[Request]:
 
 def _saved_records(kind: str) -> Iterator[Request]:
     saved = SAVED_KINDS[kind]
-    write: Any = {"scopes": MANAGE, "also": saved.also, "body": partial(_new_body, kind)}
+    write: Any = {"scopes": saved.writes, "also": saved.also, "body": partial(_new_body, kind)}
     for website in WEBSITES:
         query = {"website_id": website}
         about: Any = {"subject": website, "path": saved.path, "query": query}
@@ -225,4 +276,15 @@ REMOVALS = (
     KEY.request("POST", "key_rival", "/revoke", scopes=ADMIN),
     KEY.removal(),
     structs.replace(WEBSITE.removal(), whole=True),
+    *(
+        Request(
+            route=("DELETE", "/v1/people/{person_id}"),
+            path=f"/v1/people/{member}",
+            scopes=ADMIN,
+            whole=True,
+            subject=member,
+            hidden=True,
+        )
+        for member in ("leaver", "stranger")
+    ),
 )

@@ -42,6 +42,9 @@ def requests() -> Iterator[Request]:
     scopes = ("read:data", "track:events")
     yield Request(route=("GET", receipt), path="/v1/receipts/none", scopes=scopes, good=404)
     yield Request(route=("GET", "/v1/me"), path="/v1/me", scopes=KEY_SCOPES)
+    yield Request(route=("GET", "/v1/sign-in"), path="/v1/sign-in")
+    for path in FOR_STRANGERS:  # from no page of this origin
+        yield Request(route=("POST", path), path=path, good=403)
     no_link = {"link": "none"}
     opened = "/v1/shares/open"
     yield Request(route=("POST", opened), path=opened, body=no_link, good=404)
@@ -71,6 +74,13 @@ def _queries() -> Iterator[Request]:
         yield Request(route=("POST", "/v1/query"), path="/v1/query", body=clicks, **access, **about)
 
 
+FOR_STRANGERS = (
+    "/v1/sign-in/reset",
+    "/v1/sign-in/password",
+    "/v1/invitations/open",
+    "/v1/invitations/accept",
+)
+"""They need no key; a page of this origin may ask them."""
 NETWORKS = count()
 
 
@@ -84,7 +94,11 @@ class Service(Struct, frozen=True):
 
     def ways(self, caller: Caller) -> Iterator[Mapping[str, str]]:
         """The headers of a caller, in each way a key can be sent, by cookie too."""
-        yield from headers_with_key(caller)
+        if caller.member is None:
+            yield from headers_with_key(caller)
+        else:
+            token = new_token(TokenKind.SESSION, f"password-{caller.member}", NOW + 1000)
+            yield {**OWN_PAGE, "cookie": f"tidemark_session={sign(token, self.secret)}"}
         if caller.organization and (parts := parse_key(caller.text or "")):
             token = new_token(TokenKind.SESSION, parts[0], NOW + 1000)
             yield {**OWN_PAGE, "cookie": f"tidemark_session={sign(token, self.secret)}"}
@@ -111,8 +125,8 @@ def deviation(service: Service, caller: Caller, request: Request) -> Iterator[st
     # From another network each time: the clock stands still, and refusals are limited by network.
     address = "198.{}.{}.7".format(*divmod(next(NETWORKS) % 65_536, 256))
     for headers in service.ways(caller):
-        if "cookie" in headers and request.path == "/v1/sign-in":
-            continue  # this page may sign in
+        if "cookie" in headers and request.path in ("/v1/sign-in", *FOR_STRANGERS):
+            continue  # this page may ask
         body = request.body() if callable(request.body) else request.body
         reply = request_once(service.app, request.route[0], url, body, headers, address)
         if reply.status != request.status(caller):

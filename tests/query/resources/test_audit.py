@@ -198,8 +198,8 @@ def test_entries_are_filtered_by_kind_and_actor(
     assert by_cli[0]["record"]["name"] == "Blog"
     assert {entry["kind"] for entry in goals} <= {"goal"}
     for name, value, rule in (
-        ("kind", "cookie", "use one of organization, website, link, key"),
-        ("actor", "cli:ann", "use 'key:' with the id of an API key, 'key' for any"),
+        ("kind", "cookie", "use one of organization, account, website, link, member, key"),
+        ("actor", "cli:ann", "use 'person:' with an e-mail address, 'key:' with the id of an API key, 'person' or 'key'"),
     ):
         reply = service.ask("GET", AUDIT, key="acme-admin", **{name: value})
         assert (reply.status, rule in reply.json["error"]) == (400, True), reply.json

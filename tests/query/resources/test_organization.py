@@ -14,6 +14,7 @@ def test_an_organization_is_shown_and_renamed(service: InProcessService) -> None
         "plan": "enterprise",
         "limits": {},
         "keepDays": {},
+        "requireSecondFactor": False,
         "createdAt": WHEN,
         "updatedAt": WHEN,
     }

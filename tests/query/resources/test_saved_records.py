@@ -187,7 +187,7 @@ def test_a_write_needs_its_scope(service: InProcessService) -> None:
         reply = service.ask(method, path, goal, key="acme", website_id="shop")
         assert (reply.status, reply.json["error"]) == (
             403,
-            "This key lacks the scope 'manage:websites'",
+            "This key lacks the scope 'write:records' or 'manage:websites'",
         )
 
 

@@ -54,10 +54,17 @@ def test_a_key_signs_in_and_the_cookie_reads(browser: Browser) -> None:
         "success": True,
         "organization": {"id": "acme", "name": "acme"},
         "websites": [
-            {"id": "blog", "name": "", "domain": "blog.example", "timezone": "UTC"},
-            {"id": "shop", "name": "", "domain": "shop.example", "timezone": "UTC"},
+            {
+                "id": name,
+                "name": "",
+                "domain": f"{name}.example",
+                "timezone": "UTC",
+                "scopes": ["read:data", "read:links", "write:links"],
+            }
+            for name in ("blog", "shop")
         ],
         "key": {"id": key_id(browser.service), "name": "acme", "websiteId": None},
+        "person": None,
         "scopes": ["read:data", "read:links", "write:links"],
         "expires": "2026-11-30T12:53:20.000Z",
         "collectUrl": "http://127.0.0.1:4000",
@@ -124,7 +131,7 @@ def test_a_sign_in_has_the_access_of_its_key_only(browser: Browser) -> None:
     assert browser.ask("POST", "/v1/query?website_id=rival", ASKED).status == 403
     assert browser.ask("POST", "/v1/goals?website_id=shop", goal).json == {
         "success": False,
-        "error": "This key lacks the scope 'manage:websites'",
+        "error": "This key lacks the scope 'write:records' or 'manage:websites'",
         "code": "ACCESS_DENIED",
     }
     browser.sign_in("acme-track")

@@ -21,8 +21,16 @@ OPEN_TO_ALL = {
     ("GET", "/v1/query/tables"),
     ("GET", "/v1/query/metrics"),
     ("POST", "/v1/shares/open"),
+    ("GET", "/v1/sign-in"),
 }
-OF_BROWSERS = {("POST", "/v1/sign-in"), ("DELETE", "/v1/sign-in")}
+OF_BROWSERS = {
+    ("POST", "/v1/sign-in"),
+    ("DELETE", "/v1/sign-in"),
+    ("POST", "/v1/sign-in/reset"),
+    ("POST", "/v1/sign-in/password"),
+    ("POST", "/v1/invitations/open"),
+    ("POST", "/v1/invitations/accept"),
+}
 """For a page of this origin, with a key; they refuse other requests with 403 too."""
 ROUTES = sorted({(o.method, o.path) for o in OPENAPI_SERVICE.operations} - OPEN_TO_ALL - ADMITTED)
 

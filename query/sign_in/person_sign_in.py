@@ -1,0 +1,252 @@
+"""Sign-in of people: by e-mail and password with a second factor, or as somebody else vouches for.
+
+What a stranger can learn is the same for accounts that exist and for others: one message, one
+cost, one limit.
+"""
+
+import asyncio
+import hashlib
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+from msgspec.structs import replace
+from starlette.requests import Request
+from starlette.responses import Response
+
+from query.dependencies import QueryDependencies
+from query.sign_in.session_cookie import set_session_cookie
+from schemas.errors import Forbidden, SecondFactorRequired, Unauthorized
+from schemas.http.admission import AttemptLimit
+from schemas.http.asgi import header
+from schemas.http.middleware import HttpMiddleware
+from schemas.plans import Limit
+from schemas.registry import Account, Key, Member, RecordNotFound, Snapshot
+from schemas.registry.ids import random_id
+from schemas.registry.passwords import (
+    DECOY_HASH,
+    hash_password,
+    needs_rehash,
+    password_matches,
+)
+from schemas.registry.people import PERSON_ACTOR, person_key
+from schemas.registry.sealing import InvalidSealedText, unseal
+from schemas.registry.second_factor import matching_step, use_recovery_code
+from schemas.registry.sign_ins import Way
+from schemas.registry.signed_tokens import SignedToken, TokenKind
+from schemas.registry.store import RegistryStore
+
+TOTP_PURPOSE = "second factor"
+RESET_MS = 3_600_000
+INVITATION_MS = 7 * 24 * 3_600_000
+MAILED = "mailed"
+"""Ends the subject of an invitation that was mailed: whoever has it reads mail at that address."""
+PASSWORD_ATTEMPTS = (
+    AttemptLimit("password-network", Limit(30), "sign-ins with a password from one network"),
+    AttemptLimit("password-account", Limit(10), "sign-ins with a password to this account"),
+)
+CODE_ATTEMPTS = AttemptLimit("second-factor", Limit(3), "codes of this account")
+WRONG = "E-mail address or password are wrong"
+CODE_NEEDED = "The password is right; send the code of your authenticator app, or a recovery code"
+CODE_WRONG = "The code is wrong, was used or has ended; send the next one, or a recovery code"
+NO_ACCESS = "The account belongs to no organization any more; ask for an invitation"
+
+
+def normal_email(text: str) -> str:
+    """An e-mail address as accounts have it."""
+    return text.strip().lower()
+
+
+async def find_account(dependencies: QueryDependencies, email: str) -> Account | None:
+    """The account of an e-mail address, read from the registry itself."""
+    store = dependencies.store
+    accounts = await dependencies.in_registry(lambda: store.list(Account, email=email))
+    return accounts[0] if accounts else None
+
+
+async def change_account(
+    dependencies: QueryDependencies, account: Account, **changes: Any
+) -> Account:
+    """Change an account, as the person itself."""
+    store = store_of_person(dependencies, account)
+    now = dependencies.clock()
+    changed = await dependencies.in_registry(
+        lambda: store.update(Account, account.id, now, **changes)
+    )
+    await dependencies.refresh_registry()
+    return changed
+
+
+def store_of_person(dependencies: QueryDependencies, account: Account) -> RegistryStore:
+    """The registry store whose audit trail names the person."""
+    return dependencies.store.with_actor(f"{PERSON_ACTOR}{account.email}")
+
+
+def new_account(email: str, name: str, now_ms: int, **fields: Any) -> Account:
+    """A new account."""
+    return Account(
+        id=random_id(12), email=email, name=name, created_at=now_ms, updated_at=now_ms, **fields
+    )
+
+
+async def verify_password(
+    dependencies: QueryDependencies,
+    request: Request,
+    email: str,
+    password: str,
+    code: str | None,
+) -> Account:
+    """The account; Unauthorized, SecondFactorRequired, or RateLimitExceeded.
+
+    Attempts count before they are verified.
+    """
+    await count_password_attempt(request, email)
+    account = await find_account(dependencies, email)
+    hashed = account.password_hash if account else None
+    matches = await asyncio.to_thread(password_matches, password, hashed or DECOY_HASH)
+    if account is None or hashed is None or not matches:
+        raise Unauthorized(WRONG)
+    if account.second_factor:
+        await verify_code(dependencies, request, account, code)
+    if needs_rehash(hashed):
+        renewed = await asyncio.to_thread(hash_password, password)
+        account = await change_account(dependencies, account, password_hash=renewed)
+    return account
+
+
+async def count_password_attempt(request: Request, email: str) -> None:
+    """RateLimitExceeded after too many of a network, or for an address, which need not exist."""
+    middleware: HttpMiddleware = request.scope["app"]
+    subjects = (middleware.client_network(request.scope), _hash(email))
+    for limit, subject in zip(PASSWORD_ATTEMPTS, subjects, strict=True):
+        await _count(request, limit, subject)
+
+
+async def verify_code(
+    dependencies: QueryDependencies, request: Request, account: Account, code: str | None
+) -> None:
+    """Use a one-time code or a recovery code; SecondFactorRequired unless it is right."""
+    if code is None:
+        raise SecondFactorRequired(CODE_NEEDED)
+    await _count(request, CODE_ATTEMPTS, account.id)
+    now = dependencies.clock()
+    step = matching_step(totp_secret(dependencies, account), code, now)
+    spent = False
+
+    def spend(current: Account) -> Account:
+        nonlocal spent
+        if step is not None and step > current.totp_step:
+            spent = True
+            return replace(current, totp_step=step)
+        remaining = use_recovery_code(current.recovery_hashes, code)
+        if step is None and remaining is not None:
+            spent = True
+            return replace(current, recovery_hashes=tuple(remaining))
+        return current
+
+    store = store_of_person(dependencies, account)
+    await dependencies.in_registry(lambda: store.revise(account, now, spend))
+    if not spent:
+        raise SecondFactorRequired(CODE_WRONG)
+
+
+def totp_secret(dependencies: QueryDependencies, account: Account) -> str:
+    """The secret of the second factor; one that cannot be read, after a restore, fits no code."""
+    try:
+        return unseal(account.totp_secret or "", dependencies.sign_ins.secret, TOTP_PURPOSE)
+    except InvalidSealedText:
+        return ""
+
+
+def memberships(registry: Snapshot, account_id: str) -> Sequence[Member]:
+    """The memberships of an account, oldest first."""
+    members = [member for member in registry.members.values() if member.account_id == account_id]
+    return sorted(members, key=lambda member: (member.created_at, member.id))
+
+
+def membership(
+    dependencies: QueryDependencies, account: Account, organization_id: str | None = None
+) -> Member:
+    """The membership in an organization, by default the oldest one; Forbidden."""
+    found = memberships(dependencies.registry, account.id)
+    for member in found:
+        if organization_id in (None, member.organization_id):
+            return member
+    raise Forbidden(NO_ACCESS)
+
+
+async def begin_session(
+    dependencies: QueryDependencies,
+    request: Request,
+    respond: Callable[[Key, int], Response],
+    member: Member,
+    way: Way,
+) -> Response:
+    """Sign the browser in: a new session with its cookie on the response.
+
+    Sessions that the browser had are ended: it has one cookie.
+    """
+    await dependencies.refresh_registry()
+    rights = person_key(dependencies.registry, member.id, way is not Way.PASSWORD)
+    if rights is None:
+        raise Forbidden(NO_ACCESS)
+    sign_ins, account_id = dependencies.sign_ins, rights.account.id
+    middleware: HttpMiddleware = request.scope["app"]
+    browser = browser_name(header(request.scope, b"user-agent") or "")
+    for earlier in sign_ins.sessions(request):
+        await dependencies.in_registry(partial(sign_ins.end, earlier))
+    token = await dependencies.in_registry(
+        lambda: sign_ins.begin_session(
+            rights.member, way, browser, middleware.client_network(request.scope)
+        )
+    )
+    now = dependencies.clock()
+    store = store_of_person(dependencies, rights.account)
+    await dependencies.in_registry(
+        lambda: store.update(Account, account_id, now, last_sign_in_at=now)
+    )
+    await dependencies.refresh_registry()
+    response = respond(rights, token.ends_at)
+    seconds = (token.ends_at - now) // 1000
+    set_session_cookie(response, request, sign_ins.sign(token), seconds)
+    return response
+
+
+def browser_name(user_agent: str) -> str:
+    """`Firefox on Linux`, for people to recognize a session."""
+    from ua_parser import parse  # slow to load
+
+    parsed = parse(user_agent)
+    families = (parsed.user_agent and parsed.user_agent.family, parsed.os and parsed.os.family)
+    return " on ".join(family for family in families if family)[:255] or "unknown browser"
+
+
+def reset_token(account: Account, now_ms: int) -> SignedToken:
+    """Sets the password of the account once: it names the present one."""
+    return SignedToken(
+        TokenKind.PASSWORD_RESET, _hash(account.password_hash or ""), account.id, now_ms + RESET_MS
+    )
+
+
+async def account_of_reset(dependencies: QueryDependencies, text: str) -> Account | None:
+    """The account whose password a token may set."""
+    token = dependencies.sign_ins.find(text, TokenKind.PASSWORD_RESET)
+    if token is None:
+        return None
+    try:
+        account = await dependencies.in_registry(
+            lambda: dependencies.store.get(Account, token.subject)
+        )
+    except RecordNotFound:
+        return None
+    return account if token.id == _hash(account.password_hash or "") else None
+
+
+async def _count(request: Request, limit: AttemptLimit, subject: str) -> None:
+    middleware: HttpMiddleware = request.scope["app"]
+    await middleware.admission.reserve_attempt(limit, subject)
+    middleware.admission.count_attempt(request.scope, limit, subject)
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
