@@ -873,7 +873,7 @@ export const texts: Texts & MoreTexts = {
     kind: "Art", everything: "alles", everybody: "alle", anyKey: "jeder API-Schlüssel", commandLine: "die Kommandozeile", noChanges: "So eine Änderung gibt es nicht.",
     kinds: {
       website: "Websites", key: "API-Schlüssel", link: "Kurzlinks", goal: "Ziele", segment: "Segmente", funnel: "Funnels", exploration: "Analysen", alias: "Tracking-IDs", share: "Freigaben",
-      annotation: "Notizen", "money property": "Geldbeträge", import: "Importe", organization: "Organisation", erasure: "Löschungen", replay: "Erneut gesendet", deletion: "Fristlöschungen",
+      annotation: "Notizen", "money property": "Geldbeträge", member: "Personen", account: "Konten", import: "Importe", organization: "Organisation", erasure: "Löschungen", replay: "Erneut gesendet", deletion: "Fristlöschungen",
     },
   },
   shares: {

@@ -64,11 +64,11 @@ const english = {
     lastSignIn: "Last sign-in", you: "you", none: "Nobody is invited yet.",
     hint: "People sign in with their e-mail address. API keys stay for programs.",
     states: { active: "active", invited: "invited" },
-    roles: { owner: "Owner", admin: "Admin", analyst: "Analyst", viewer: "Viewer" },
+    roles: { owner: "Owner", admin: "Admin", analyst: "Analyst", viewer: "Viewer" } as Record<string, string>,
     roleHints: {
       owner: "Everything, and the other owners.", admin: "Everything but the owners: people, keys, websites, erasure.",
       analyst: "Sees all numbers, saves goals, segments, funnels, notes and explorations, makes short links.", viewer: "Sees all numbers, changes nothing.",
-    },
+    } as Record<string, string>,
     someWebsites: "Some websites", someWebsitesHint: "No access but to the websites chosen below.", onWebsites: "On single websites",
     moreOnWebsites: "More on single websites", asAbove: "as above", noAccess: "no access",
     invite: "Invite a person", changeRole: "Change the role", changeRoleOf: (name: string) => `Role of ${isolate(name)}`,
@@ -594,7 +594,7 @@ const english = {
     kind: "Of", everything: "everything", everybody: "everybody", anyKey: "any API key", commandLine: "the command line", noChanges: "There is no such change.",
     kinds: {
       website: "Websites", key: "API keys", link: "Short links", goal: "Goals", segment: "Segments", funnel: "Funnels", exploration: "Explorations", alias: "Tracking ids", share: "Shared dashboards",
-      annotation: "Annotations", "money property": "Amounts of money", import: "Imports", organization: "Organization", erasure: "Erasures", replay: "Replays", deletion: "Deletions",
+      annotation: "Annotations", "money property": "Amounts of money", member: "People", account: "Accounts", import: "Imports", organization: "Organization", erasure: "Erasures", replay: "Replays", deletion: "Deletions",
     } satisfies Record<AuditKind, string>,
   },
   definitions,

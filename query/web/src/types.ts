@@ -9,16 +9,7 @@ export type QueryType = keyof RowsByType;
 export type Row<Name extends QueryType> = NonNullable<RowsByType[Name]> extends (infer One)[] ? One : never;
 /** What the audit trail has changes of. */
 export type AuditKind = NonNullable<NonNullable<operations["listChanges"]["parameters"]["query"]>["kind"]>;
-export type Website = Schemas["OwnWebsite"] & { scopes: string[] };
-export type Me = Omit<Schemas["MeResponse"], "websites"> & { websites: Website[]; person: MePerson | null };
-
-/** Who is signed in, for a person. */
-export interface MePerson {
-  id: string;
-  email: string;
-  name: string;
-  role: "owner" | "admin" | "analyst" | "viewer" | null;
-  secondFactorNeeded: boolean;
-}
+export type Me = Schemas["MeResponse"];
+export type Website = Schemas["OwnWebsite"];
 /** An icon of icons.js. */
 export type IconName = keyof typeof icons;

@@ -5,7 +5,6 @@ import type { Filter } from "../state/filters";
 import { withStorage } from "../state/storage";
 import { texts } from "../texts";
 import type { Me, Schemas, Website } from "../types";
-import type { SignInBody } from "./people_types";
 import { fetchJson, RequestError, shareAccess, submitForm } from "./request";
 
 /** undefined until known, null when nobody is signed in. */
@@ -68,7 +67,6 @@ export const mayWriteRecords = (): boolean => may("write:records") || may("manag
 const SIGNED_IN = "tidemark_signed_in=1";
 /** Set by the service with the page of a shared dashboard that has a password. */
 const NEEDS_PASSWORD = "tidemark_share=password";
-const SHARED_SCOPES = ["read:data"];
 const hasCookie = (pair: string): boolean => document.cookie.split("; ").includes(pair);
 
 /** Who is signed in, null for nobody; without a session cookie it makes no request. */
@@ -106,8 +104,8 @@ export async function openShare(password?: string): Promise<void> {
     shareAccess.value = opened.access;
     shared.value = { name: opened.name, filters: opened.filters };
     me.value = {
-      success: true, organization: null, websites: [{ ...opened.website, scopes: SHARED_SCOPES }], key: null, person: null,
-      scopes: SHARED_SCOPES, expires: opened.expires, collectUrl: "", keepBounds: { minimum: 0, maximum: 0 }, share: { name: opened.name, filters: opened.filters },
+      success: true, organization: null, websites: [opened.website], key: null, person: null,
+      scopes: opened.website.scopes, expires: opened.expires, collectUrl: "", keepBounds: { minimum: 0, maximum: 0 }, share: { name: opened.name, filters: opened.filters },
     };
   });
 }
@@ -141,7 +139,7 @@ export function enter(entered: Me): void {
   tellOtherTabs();
 }
 
-export const signIn = async (body: SignInBody): Promise<void> => enter(await submitForm<Me>("/v1/sign-in", body));
+export const signIn = async (body: Schemas["SignInBody"]): Promise<void> => enter(await submitForm<Me>("/v1/sign-in", body));
 
 /** Whether the sign-in was ended on this page: it does not begin again by itself. */
 export const signedOut = signal(false);

@@ -1,5 +1,4 @@
 // The account of the person who is signed in; while a second factor is needed, its enrolment alone.
-import type { Account as AccountData } from "../api/people_types";
 import { fetchJson } from "../api/request";
 import { loadSession, me, signOut } from "../api/session";
 import { useLoaded } from "../api/use";
@@ -13,6 +12,7 @@ import icon from "../icon.svg";
 import { follow } from "../state/address";
 import { texts } from "../texts";
 import { moreTexts } from "../texts.more";
+import type { Schemas } from "../types";
 
 const t = moreTexts.account;
 
@@ -20,7 +20,7 @@ export default function Account() {
   const { person } = me.value!;
   const needed = person?.secondFactorNeeded ?? false;
   const loaded = useLoaded(person ? `account ${person.id}` : null, async (signal) =>
-    (await fetchJson<{ data: AccountData }>("/v1/account", { signal })).data);
+    (await fetchJson<Schemas["AccountResponse"]>("/v1/account", { signal })).data);
   const enrolled = () => {
     loaded.reload();
     void loadSession();

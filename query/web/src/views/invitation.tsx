@@ -1,6 +1,5 @@
 // Accepts an invitation: by the password of the account, or by a name and a new password.
 import { useState } from "preact/hooks";
-import type { Invitation, SignInWays } from "../api/people_types";
 import { fetchJson, type RequestError, submitForm } from "../api/request";
 import { enter } from "../api/session";
 import { useLoaded } from "../api/use";
@@ -9,13 +8,14 @@ import { useToken } from "../components/address_token";
 import { AlonePage } from "../components/alone_page";
 import { Facts } from "../components/facts";
 import { formMessage } from "../components/form_message";
+import { roleName } from "../components/role_name";
 import { messageOf, Skeleton } from "../components/states";
 import { isolate } from "../isolate";
 import { follow, go } from "../state/address";
 import { formatInstant } from "../state/format";
 import { localZone } from "../state/time_zones";
 import { moreTexts } from "../texts.more";
-import type { Me } from "../types";
+import type { Me, Schemas } from "../types";
 
 const t = moreTexts.invitation;
 
@@ -23,7 +23,7 @@ export default function AcceptInvitation() {
   const token = useToken();
   const { value, error } = useLoaded(token || null, async (signal) => {
     const [ways, invitation] = await Promise.all([
-      fetchJson<SignInWays>("/v1/sign-in", { signal }), submitForm<{ data: Invitation }>("/v1/invitations/open", { token }),
+      fetchJson<Schemas["SignInWays"]>("/v1/sign-in", { signal }), submitForm<Schemas["InvitationResponse"]>("/v1/invitations/open", { token }),
     ]);
     return { ways, invitation: invitation.data };
   });
@@ -39,12 +39,12 @@ export default function AcceptInvitation() {
   );
 }
 
-function Accept({ token, ways: { password, oidc }, invitation }: { token: string; ways: SignInWays; invitation: Invitation }) {
+function Accept({ token, ways: { password, oidc }, invitation }: { token: string; ways: Schemas["SignInWays"]; invitation: Schemas["Invitation"] }) {
   const { role, websites, invitedBy, expires } = invitation;
   return (
     <>
       <Facts strip facts={[
-        [moreTexts.people.role, role && moreTexts.people.roles[role]],
+        [moreTexts.people.role, role && roleName(role)],
         [moreTexts.people.websites, websites.map(isolate).join(", ")],
         [t.invitedBy, isolate(invitedBy)],
         [t.expires, formatInstant(expires, localZone())],
@@ -55,7 +55,7 @@ function Accept({ token, ways: { password, oidc }, invitation }: { token: string
   );
 }
 
-function PasswordForm({ token, invitation: { email, hasAccount } }: { token: string; invitation: Invitation }) {
+function PasswordForm({ token, invitation: { email, hasAccount } }: { token: string; invitation: Schemas["Invitation"] }) {
   const [name, setName] = useState("");
   const [password, setPassword] = useState("");
   const [code, setCode] = useState<string | null>(null);
@@ -74,7 +74,7 @@ function PasswordForm({ token, invitation: { email, hasAccount } }: { token: str
     setBusy(true);
     setError("");
     try {
-      const body = { token, password, ...(name.trim() ? { name: name.trim() } : {}), ...(code ? { code: code.trim() } : {}) };
+      const body = { token, password, name: name.trim(), ...(code ? { code: code.trim() } : {}) };
       enter(await submitForm<Me>("/v1/invitations/accept", body));
       go("/", { replace: true });
     } catch (problem) {

@@ -1,6 +1,5 @@
 // "Forgot your password?": asks for a link by mail, or says who has one where the service sends no mail.
 import { useState } from "preact/hooks";
-import type { SignInWays } from "../api/people_types";
 import { fetchJson, type RequestError, submitForm } from "../api/request";
 import { useLoaded } from "../api/use";
 import { Field } from "../components/account_fields";
@@ -8,11 +7,12 @@ import { AlonePage } from "../components/alone_page";
 import { Async, messageOf } from "../components/states";
 import { follow } from "../state/address";
 import { moreTexts } from "../texts.more";
+import type { Schemas } from "../types";
 
 const t = moreTexts.signIn;
 
 export default function ResetPassword() {
-  const ways = useLoaded("sign-in", (signal) => fetchJson<SignInWays>("/v1/sign-in", { signal }));
+  const ways = useLoaded("sign-in", (signal) => fetchJson<Schemas["SignInWays"]>("/v1/sign-in", { signal }));
   return (
     <AlonePage after={<a href="/sign-in" onClick={follow}>{t.toSignIn}</a>}>
       <section class="card form" aria-labelledby="reset">

@@ -1,7 +1,6 @@
 // Sign-in by e-mail and password, by another service, by API key, or by a link that `make run` printed; one that would replace a sign-in is
 // asked about first.
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { SignInBody, SignInWays } from "../api/people_types";
 import { fetchJson, RequestError } from "../api/request";
 import { ALL, loadSession, may, me, sessionEnded, signedOut, signIn } from "../api/session";
 import { useLoaded } from "../api/use";
@@ -11,6 +10,7 @@ import { Failed, messageOf, Skeleton } from "../components/states";
 import { isolate } from "../isolate";
 import { address, follow, go } from "../state/address";
 import { moreTexts } from "../texts.more";
+import type { Schemas } from "../types";
 
 const t = moreTexts.signIn;
 
@@ -23,13 +23,13 @@ const start = (): string => {
 const isSignIn = (): boolean => address.value.base === "sign-in";
 
 /** Signs in; `say` has the words for what went wrong. */
-type Attempt = (body: SignInBody, say: (problem: RequestError) => string) => Promise<void>;
+type Attempt = (body: Schemas["SignInBody"], say: (problem: RequestError) => string) => Promise<void>;
 
 export default function SignIn() {
   const [token, setToken] = useState("");
   const [error, setError] = useState(() => problemOf(address.value.own.problem));
   const [busy, setBusy] = useState(false);
-  const ways = useLoaded("sign-in", (signal) => fetchJson<SignInWays>("/v1/sign-in", { signal }));
+  const ways = useLoaded("sign-in", (signal) => fetchJson<Schemas["SignInWays"]>("/v1/sign-in", { signal }));
   const attempt: Attempt = async (body, say) => {
     setBusy(true);
     setError("");

@@ -1,13 +1,14 @@
 // Name and password of the account.
 import { useState } from "preact/hooks";
-import type { Account } from "../../api/people_types";
 import { fetchJson } from "../../api/request";
 import { loadSession } from "../../api/session";
 import { moreTexts } from "../../texts.more";
+import type { Schemas } from "../../types";
 import { Field, NewPasswordField } from "../account_fields";
 import { Card } from "../card";
 import { useForm } from "../use_form";
 
+type Account = Schemas["AccountResource"];
 const t = moreTexts.account;
 const change = (body: object) => fetchJson("/v1/account", { method: "PATCH", body });
 

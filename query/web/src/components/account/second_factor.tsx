@@ -1,8 +1,8 @@
 // The second factor: a code of an app, set up in three steps, and recovery codes that are shown once.
 import { useState } from "preact/hooks";
-import type { Account, NewSecondFactor } from "../../api/people_types";
 import { fetchJson, submitForm } from "../../api/request";
 import { moreTexts } from "../../texts.more";
+import type { Schemas } from "../../types";
 import { Field, SecondFactorField } from "../account_fields";
 import { Card } from "../card";
 import { Copyable } from "../copy";
@@ -17,7 +17,7 @@ const t = moreTexts.account.secondFactor;
 const PATH = "/v1/account/second-factor";
 
 /** `changed` is called once the recovery codes were kept, or after the factor was removed. */
-export function SecondFactor({ account, changed }: { account: Account; changed: () => void }) {
+export function SecondFactor({ account, changed }: { account: Schemas["AccountResource"]; changed: () => void }) {
   const [isRemoving, setRemoving] = useState(false);
   if (!account.secondFactor) return <Card title={t.title}><Enrolment account={account} done={changed} /></Card>;
   return (
@@ -30,9 +30,9 @@ export function SecondFactor({ account, changed }: { account: Account; changed: 
   );
 }
 
-function Enrolment({ account, done }: { account: Account; done: () => void }) {
+function Enrolment({ account, done }: { account: Schemas["AccountResource"]; done: () => void }) {
   const [password, setPassword] = useState("");
-  const [made, setMade] = useState<NewSecondFactor | null>(null);
+  const [made, setMade] = useState<Schemas["Enrolment"] | null>(null);
   const [code, setCode] = useState("");
   const [recoveryCodes, setRecoveryCodes] = useState<string[] | null>(null);
   const begin = useForm({ password: moreTexts.signIn.password });
@@ -40,7 +40,7 @@ function Enrolment({ account, done }: { account: Account; done: () => void }) {
   if (recoveryCodes) return <RecoveryCodes codes={recoveryCodes} done={done} />;
   if (made) {
     const send = async () => {
-      const { data } = await fetchJson<{ data: { recoveryCodes: string[] } }>(PATH, { method: "PUT", body: { code: code.trim() } });
+      const { data } = await fetchJson<Schemas["RecoveryCodesResponse"]>(PATH, { method: "PUT", body: { code: code.trim() } });
       setRecoveryCodes(data.recoveryCodes);
     };
     return (
@@ -56,7 +56,7 @@ function Enrolment({ account, done }: { account: Account; done: () => void }) {
   }
   const start = async () => {
     const body = account.hasPassword ? { password } : {};
-    setMade((await fetchJson<{ data: NewSecondFactor }>(PATH, { body })).data);
+    setMade((await fetchJson<Schemas["EnrolmentResponse"]>(PATH, { body })).data);
   };
   return (
     <form class="form account-form" onSubmit={begin.submit(start)}>

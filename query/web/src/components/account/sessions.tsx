@@ -1,23 +1,24 @@
 // Where the account is signed in; each can be ended.
 import { useState } from "preact/hooks";
-import type { AccountSession } from "../../api/people_types";
 import { fetchJson } from "../../api/request";
 import { useLoaded } from "../../api/use";
 import { formatInstant } from "../../state/format";
 import { localZone } from "../../state/time_zones";
 import { moreTexts } from "../../texts.more";
+import type { Schemas } from "../../types";
 import { Card } from "../card";
 import { ConfirmDialog } from "../confirm_dialog";
 import { DataTable } from "../data_table";
 import { Async } from "../states";
 
+type Session = Schemas["SessionResource"];
 const t = moreTexts.account.sessions;
 const PATH = "/v1/account/sessions";
 const at = (instant: string): string => formatInstant(instant, localZone());
 
 export function Sessions() {
-  const list = useLoaded("sessions", async (signal) => (await fetchJson<{ data: AccountSession[] }>(PATH, { signal })).data);
-  const [asked, setAsked] = useState<AccountSession | "others" | null>(null);
+  const list = useLoaded("sessions", async (signal) => (await fetchJson<Schemas["SessionsResponse"]>(PATH, { signal })).data);
+  const [asked, setAsked] = useState<Session | "others" | null>(null);
   const end = async () => {
     await fetchJson(asked === "others" ? PATH : `${PATH}/${asked!.id}`, { method: "DELETE" });
     list.reload();

@@ -16,7 +16,7 @@ export function FirstOwner({ made }: { made: () => void }) {
   const [password, setPassword] = useState("");
   const { error, busy, submit } = useForm({ email: moreTexts.signIn.email, name: t.name, password: moreTexts.signIn.newPassword });
   const create = async () => {
-    enter(await fetchJson<Me>("/v1/account", { body: { email: email.trim(), password, ...(name.trim() ? { name: name.trim() } : {}) } }));
+    enter(await fetchJson<Me>("/v1/account", { body: { email: email.trim(), password, name: name.trim() } }));
     made();
   };
   return (

@@ -48,7 +48,7 @@ export function Organization() {
           )}
         </Async>
       </Card>
-      {loaded.value && mayEverywhere("admin") && <SecondFactorRule organization={loaded.value.data as Response["data"] & { requireSecondFactor: boolean }} changed={() => void done()} />}
+      {loaded.value && mayEverywhere("admin") && <SecondFactorRule organization={loaded.value.data} changed={() => void done()} />}
       {loaded.value && (
         <KeepDays key={loaded.value.data.updatedAt} path="/v1/organization" keepDays={loaded.value.data.keepDays} mayChange={mayEverywhere("admin")} done={loaded.reload} />
       )}

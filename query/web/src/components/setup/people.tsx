@@ -1,17 +1,18 @@
 // The people of the organization: invite them, change their roles, help them to sign in, remove them.
 import { useState } from "preact/hooks";
-import type { Person, SentLink } from "../../api/people_types";
 import { fetchJson } from "../../api/request";
 import { mayEverywhere, me, timezone } from "../../api/session";
 import { isolate } from "../../isolate";
 import { formatInstant } from "../../state/format";
 import { moreTexts } from "../../texts.more";
+import type { Schemas } from "../../types";
 import { Card } from "../card";
 import { ConfirmDialog } from "../confirm_dialog";
 import { DataTable } from "../data_table";
 import { Icon } from "../icon";
 import { MenuItem, Popover } from "../popover";
 import { Snippet } from "../request_dialog";
+import { roleName } from "../role_name";
 import { Async } from "../states";
 import { FirstOwner } from "./first_owner";
 import { NeedsAdmin } from "./needs_scope";
@@ -19,6 +20,8 @@ import { isOwnerless, usePeople } from "./people_list";
 import { PersonDialog } from "./person_dialog";
 import { websiteName } from "./website_name";
 
+type Person = Schemas["Person"];
+type SentLink = Schemas["SentLink"];
 const t = moreTexts.people;
 
 /** What is asked about before it is done. */
@@ -59,7 +62,7 @@ export function People() {
           {(people) => (
             <DataTable label={t.title} rows={people} rowKey={({ id }) => id} columns={[
               { key: "name", label: t.name, className: "breakable", render: (one) => <Named person={one} /> },
-              { key: "role", label: t.role, render: ({ role }) => (role ? t.roles[role] : t.someWebsites) },
+              { key: "role", label: t.role, render: ({ role }) => roleName(role) },
               { key: "websites", extra: true, label: t.websites, className: "breakable", render: websiteRolesText },
               { key: "state", extra: true, label: moreTexts.setup.state, render: ({ state }) => t.states[state] },
               { key: "factor", extra: "wide", label: t.secondFactor, render: ({ secondFactor }) => (secondFactor ? t.yes : t.no) },
@@ -113,7 +116,7 @@ function Named({ person: { name, email, id } }: { person: Person }) {
 }
 
 const websiteRolesText = ({ role, websiteRoles }: Person): string =>
-  Object.entries(websiteRoles).map(([id, one]) => `${websiteName(id)}: ${t.roles[one]}`).join(", ") || (role ? t.allWebsites : "–");
+  Object.entries(websiteRoles).map(([id, one]) => `${websiteName(id)}: ${roleName(one)}`).join(", ") || (role ? t.allWebsites : "–");
 
 /** Who got a link by mail, or the link, which is shown once. */
 function SentLinkNote({ made: { email, of, sent } }: { made: Made }) {

@@ -1,8 +1,10 @@
 // The people of the organization, as a list.
 import { fetchAll } from "../../api/pages";
-import type { Person } from "../../api/people_types";
 import { mayEverywhere } from "../../api/session";
 import { useLoaded } from "../../api/use";
+import type { Schemas } from "../../types";
+
+type Person = Schemas["Person"];
 
 /** Nothing is asked without the scope for it, or when they are not `wanted`. */
 export const usePeople = (wanted = true) =>

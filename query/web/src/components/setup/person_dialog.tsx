@@ -1,44 +1,48 @@
 // Invites a person, or changes the roles of one: in the organization, and on single websites.
 import { useState } from "preact/hooks";
-import type { Person, Role, SentLink, WebsiteRole } from "../../api/people_types";
 import { fetchJson } from "../../api/request";
 import { me } from "../../api/session";
 import { moreTexts } from "../../texts.more";
+import type { Schemas } from "../../types";
 import { Field } from "../account_fields";
 import { Dialog } from "../dialog";
 import { FormFooter } from "../form_footer";
 import { useForm } from "../use_form";
 import { websiteName } from "./website_name";
 
+type Person = Schemas["Person"];
+type Role = NonNullable<Person["role"]> | "";
 const t = moreTexts.people;
-const WEBSITE_ROLES: WebsiteRole[] = ["viewer", "analyst", "admin"];
+const WEBSITE_ROLES = ["viewer", "analyst", "admin"] as const;
 /** With these there is nothing that a role on a website could add. */
-const ALL_MIGHTY: string[] = ["owner", "admin"];
+const ALL_MIGHTY: Role[] = ["owner", "admin"];
 
-type Saved = Person & { invitation?: SentLink };
 
 export function PersonDialog({ person, close, saved }: {
   /** Null invites one. */
   person: Person | null;
   close: () => void;
-  saved: (email: string, invitation?: SentLink) => void;
+  saved: (email: string, invitation?: Schemas["SentLink"]) => void;
 }) {
   const [email, setEmail] = useState("");
   const [name, setName] = useState("");
-  const [role, setRole] = useState<Role | "">(person ? person.role ?? "" : "viewer");
+  const [role, setRole] = useState<Role>(person ? person.role ?? "" : "viewer");
   const [websiteRoles, setWebsiteRoles] = useState(person?.websiteRoles ?? {});
   const { error, busy, submit } = useForm({ email: moreTexts.signIn.email, role: t.role, websiteRoles: t.onWebsites });
-  const roles: Role[] = me.value?.person?.role === "owner" ? ["viewer", "analyst", "admin", "owner"] : WEBSITE_ROLES;
+  const roles: readonly Exclude<Role, "">[] = me.value?.person?.role === "owner" ? ["viewer", "analyst", "admin", "owner"] : WEBSITE_ROLES;
   const send = async () => {
     const rights = { role: role || null, websiteRoles: ALL_MIGHTY.includes(role) ? {} : websiteRoles };
-    const { data } = person
-      ? await fetchJson<{ data: Saved }>(`/v1/people/${person.id}`, { method: "PATCH", body: rights })
-      : await fetchJson<{ data: Saved }>("/v1/people", { body: { ...rights, email: email.trim(), ...(name.trim() ? { name: name.trim() } : {}) } });
-    saved(data.email, data.invitation);
+    if (person) {
+      await fetchJson(`/v1/people/${person.id}`, { method: "PATCH", body: rights });
+      saved(person.email);
+    } else {
+      const { data } = await fetchJson<Schemas["InvitedPersonResponse"]>("/v1/people", { body: { ...rights, email: email.trim(), name: name.trim() } });
+      saved(data.email, data.invitation);
+    }
   };
   const setOne = (id: string, chosen: string) => {
     const { [id]: _, ...others } = websiteRoles;
-    setWebsiteRoles(chosen ? { ...others, [id]: chosen as WebsiteRole } : others);
+    setWebsiteRoles(chosen ? { ...others, [id]: chosen } : others);
   };
   return (
     <Dialog title={person ? t.changeRoleOf(person.name || person.email) : t.invite} close={close}>
@@ -50,7 +54,7 @@ export function PersonDialog({ person, close, saved }: {
           </>
         )}
         <label>{t.role}
-          <select name="role" value={role} onChange={(event) => setRole(event.currentTarget.value as Role | "")}>
+          <select name="role" value={role} onChange={(event) => setRole(event.currentTarget.value as Role)}>
             {roles.map((each) => <option key={each} value={each}>{t.roles[each]}</option>)}
             <option value="">{t.someWebsites}</option>
           </select>

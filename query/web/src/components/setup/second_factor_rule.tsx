@@ -2,12 +2,13 @@
 import { useState } from "preact/hooks";
 import { fetchJson } from "../../api/request";
 import { moreTexts } from "../../texts.more";
+import type { Schemas } from "../../types";
 import { Card } from "../card";
 import { ConfirmDialog } from "../confirm_dialog";
 
 const t = moreTexts.people.rule;
 
-export function SecondFactorRule({ organization, changed }: { organization: { requireSecondFactor: boolean }; changed: () => void }) {
+export function SecondFactorRule({ organization, changed }: { organization: Schemas["OrganizationResource"]; changed: () => void }) {
   const [asked, setAsked] = useState(false);
   const { requireSecondFactor: isRequired } = organization;
   const change = async () => {
