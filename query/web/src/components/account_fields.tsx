@@ -1,5 +1,5 @@
 // Inputs of forms for people: e-mail, password, code of the second factor.
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { moreTexts } from "../texts.more";
 
 /** Characters of a password at least. */
@@ -35,7 +35,7 @@ export function Field({ name, label, value, change, type = "text", autocomplete,
 /** An input that has the focus when it is drawn, also on a page that is open: browsers take `autofocus` only of one that is loaded. */
 function useFocus(wanted = false) {
   const input = useRef<HTMLInputElement>(null);
-  useEffect(() => void (wanted && input.current?.focus()), []);
+  useLayoutEffect(() => void (wanted && input.current?.focus()), []);
   return input;
 }
 
