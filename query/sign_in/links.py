@@ -6,12 +6,12 @@ from datetime import UTC, datetime
 from typing import Annotated
 
 from msgspec import Meta, Struct
-from schemas.mail.mailer import MailNotSent
-from schemas.mail.message import Mail
-from schemas.mail.sign_in_mails import invitation_mail, password_reset_mail
 
 from query.dependencies import QueryDependencies
 from query.sign_in.person_sign_in import INVITATION_MS, MAILED, reset_token
+from schemas.mail.mailer import Mailer, MailNotSent
+from schemas.mail.message import Mail
+from schemas.mail.sign_in_mails import invitation_mail, password_reset_mail
 from schemas.registry import Account, Member
 from schemas.registry.signed_tokens import SignedToken, TokenKind
 from schemas.runtime.clock import format_instant
@@ -30,58 +30,75 @@ class SentLink(Struct, rename="camel"):
     expires: str
 
 
+class PersonLinks(Struct, frozen=True):
+    """Makes links for people, and mails them where there is a mailer."""
+
+    query_url: str
+    sign: Callable[[SignedToken], str]
+    mailer: Mailer | None = None
+
+    async def invite(self, member: Member, organization: str, now_ms: int) -> SentLink:
+        """The invitation of a member to the organization of that name.
+
+        The link says whether it was mailed: whoever opens such a one reads mail at that address.
+        """
+        ends_at = now_ms + INVITATION_MS
+
+        def link(is_mailed: bool) -> str:
+            subject = f"{member.id}-{MAILED}" if is_mailed else member.id
+            token = SignedToken(TokenKind.INVITATION, str(member.invitation), subject, ends_at)
+            return self._address(INVITATION_PATH, token)
+
+        def mail(address: str, end: datetime) -> Mail:
+            return invitation_mail(member.email, organization, member.invited_by, address, end)
+
+        return await self._send(ends_at, link, mail)
+
+    async def reset_password(self, account: Account, now_ms: int) -> SentLink:
+        """A link that sets a new password."""
+        token = reset_token(account, now_ms)
+
+        def link(_is_mailed: bool) -> str:
+            return self._address(PASSWORD_PATH, token)
+
+        def mail(address: str, end: datetime) -> Mail:
+            return password_reset_mail(account.email, address, end)
+
+        return await self._send(token.ends_at, link, mail)
+
+    def _address(self, path: str, token: SignedToken) -> str:
+        return f"{self.query_url}{path}#{self.sign(token)}"
+
+    async def _send(
+        self,
+        ends_at: int,
+        link: Callable[[bool], str],
+        mail: Callable[[str, datetime], Mail],
+    ) -> SentLink:
+        problem, expires = None, str(format_instant(ends_at))
+        if self.mailer is not None:
+            try:
+                end = datetime.fromtimestamp(ends_at / 1000, UTC)
+                await self.mailer.send(mail(link(True), end))
+            except MailNotSent as error:
+                problem = str(error)
+                log.warning("mail not sent", extra={"reason": problem})
+            else:
+                return SentLink(None, True, None, expires)
+        return SentLink(link(False), False, problem, expires)
+
+
 async def send_invitation(dependencies: QueryDependencies, member: Member) -> SentLink:
-    """Mail the invitation of a member, or show it.
-
-    The link says whether it was mailed: whoever opens such a one reads mail at that address.
-    """
+    """Mail the invitation of a member, or show it."""
     organization = dependencies.registry.organizations[member.organization_id]
-    ends_at = dependencies.clock() + INVITATION_MS
-
-    def link(is_mailed: bool) -> str:
-        subject = f"{member.id}-{MAILED}" if is_mailed else member.id
-        token = SignedToken(TokenKind.INVITATION, str(member.invitation), subject, ends_at)
-        return _address(dependencies, INVITATION_PATH, token)
-
-    def mail(address: str, end: datetime) -> Mail:
-        return invitation_mail(member.email, organization.name, member.invited_by, address, end)
-
-    return await _send(dependencies, ends_at, link, mail)
+    return await _links(dependencies).invite(member, organization.name, dependencies.clock())
 
 
 async def send_reset(dependencies: QueryDependencies, account: Account) -> SentLink:
     """Mail a link that sets a new password, or show it."""
-    token = reset_token(account, dependencies.clock())
-
-    def mail(address: str, end: datetime) -> Mail:
-        return password_reset_mail(account.email, address, end)
-
-    return await _send(
-        dependencies,
-        token.ends_at,
-        lambda _is_mailed: _address(dependencies, PASSWORD_PATH, token),
-        mail,
-    )
+    return await _links(dependencies).reset_password(account, dependencies.clock())
 
 
-def _address(dependencies: QueryDependencies, path: str, token: SignedToken) -> str:
-    return f"{dependencies.access.query_url}{path}#{dependencies.sign_ins.sign(token)}"
-
-
-async def _send(
-    dependencies: QueryDependencies,
-    ends_at: int,
-    link: Callable[[bool], str],
-    mail: Callable[[str, datetime], Mail],
-) -> SentLink:
-    mailer, problem = dependencies.access.mailer, None
-    expires = str(format_instant(ends_at))
-    if mailer is not None:
-        try:
-            await mailer.send(mail(link(True), datetime.fromtimestamp(ends_at / 1000, UTC)))
-        except MailNotSent as error:
-            problem = str(error)
-            log.warning("mail not sent", extra={"reason": problem})
-        else:
-            return SentLink(None, True, None, expires)
-    return SentLink(link(False), False, problem, expires)
+def _links(dependencies: QueryDependencies) -> PersonLinks:
+    access = dependencies.access
+    return PersonLinks(access.query_url, dependencies.sign_ins.sign, access.mailer)

@@ -93,6 +93,7 @@ USERS = {
         "stream/maintenance/verification.py",
     },
     "yarl": {"ingest/publishing/tee.py"},
+    "aiosmtplib": {"schemas/mail/mailer.py"},
     "argon2": {"schemas/registry/passwords.py"},
     "cryptography": {"schemas/registry/sealing.py"},
     "faust": {"stream/app.py", "stream/faust_adapter.py"},
