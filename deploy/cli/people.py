@@ -32,7 +32,7 @@ from schemas.runtime.clock import format_instant, now_ms
 from schemas.runtime.service_urls import public_query_url
 
 if TYPE_CHECKING:
-    from query.sign_in.links import PersonLinks
+    from query.sign_in.person_links import PersonLinks
     from schemas.mail.mailer import Mailer
 
 INVITER = "The operator"
@@ -274,7 +274,7 @@ def sign_out(tidemark: CliContext, email: str, json: bool) -> None:
 def _links(
     tidemark: CliContext, store: RegistryStore, mailer: "Mailer | None" = None
 ) -> "PersonLinks":
-    from query.sign_in.links import PersonLinks  # it loads HTTP
+    from query.sign_in.person_links import PersonLinks  # it loads HTTP
 
     secret = store.sign_ins().read(now_ms()).secret
     return PersonLinks(

@@ -12,14 +12,14 @@ from query.dependencies import BODY_ERRORS, KEY_ERRORS, QueryDependencies, Query
 from query.request.body import read_json
 from query.request.filters import Filter
 from query.request.query_string import strict_query_string
-from query.resources.quiet_refusals import quiet_refusals
-from query.response.json_response import json_response
-from query.sign_in.person_sign_in import (
+from query.resources.person_sign_in import (
     begin_session,
     membership,
     normal_email,
     verify_password,
 )
+from query.resources.quiet_refusals import quiet_refusals
+from query.response.json_response import json_response
 from query.sign_in.same_origin import require_same_origin
 from query.sign_in.session_cookie import clear_session_cookie, set_session_cookie
 from query.sign_in.share_access import ShareKey

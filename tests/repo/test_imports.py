@@ -155,7 +155,10 @@ USERS = {
         "query/engine/trino/dialect.py",
         "query/sql/",
     },
-    "ua_parser": {"stream/enrich/rules/user_agent_parser.py"},
+    "ua_parser": {
+        "query/resources/person_sign_in.py",
+        "stream/enrich/rules/user_agent_parser.py",
+    },
     "ua_parser_rs": {"stream/enrich/rules/user_agent_parser.py"},
     "uvicorn": {
         "schemas/http/protocol.py",

@@ -1,5 +1,6 @@
 """Links for people: invitations and new passwords, mailed, or shown to whoever made them."""
 
+import hashlib
 import logging
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -7,8 +8,6 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from query.dependencies import QueryDependencies
-from query.sign_in.person_sign_in import INVITATION_MS, MAILED, reset_token
 from schemas.mail.mailer import Mailer, MailNotSent
 from schemas.mail.message import Mail
 from schemas.mail.sign_in_mails import invitation_mail, password_reset_mail
@@ -18,6 +17,10 @@ from schemas.runtime.clock import format_instant
 
 log = logging.getLogger(__name__)
 
+RESET_MS = 3_600_000
+INVITATION_MS = 7 * 24 * 3_600_000
+MAILED = "mailed"
+"""Ends the subject of an invitation that was mailed: whoever has it reads mail at that address."""
 INVITATION_PATH, PASSWORD_PATH = "/invitation", "/sign-in/password"
 
 
@@ -88,17 +91,12 @@ class PersonLinks(Struct, frozen=True):
         return SentLink(link(False), False, problem, expires)
 
 
-async def send_invitation(dependencies: QueryDependencies, member: Member) -> SentLink:
-    """Mail the invitation of a member, or show it."""
-    organization = dependencies.registry.organizations[member.organization_id]
-    return await _links(dependencies).invite(member, organization.name, dependencies.clock())
+def reset_token(account: Account, now_ms: int) -> SignedToken:
+    """Sets the password of the account once: it names the present one."""
+    mark = password_mark(account)
+    return SignedToken(TokenKind.PASSWORD_RESET, mark, account.id, now_ms + RESET_MS)
 
 
-async def send_reset(dependencies: QueryDependencies, account: Account) -> SentLink:
-    """Mail a link that sets a new password, or show it."""
-    return await _links(dependencies).reset_password(account, dependencies.clock())
-
-
-def _links(dependencies: QueryDependencies) -> PersonLinks:
-    access = dependencies.access
-    return PersonLinks(access.query_url, dependencies.sign_ins.sign, access.mailer)
+def password_mark(account: Account) -> str:
+    """Tells the password of an account from the ones that it had before."""
+    return hashlib.sha256((account.password_hash or "").encode()).hexdigest()[:32]
