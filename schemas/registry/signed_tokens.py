@@ -29,6 +29,8 @@ class TokenKind(StrEnum):
     """Reads `/debug` of a collector; its subject is an API key."""
     SHARE = "share"
     """Access to a shared dashboard that was opened; its subject is the share."""
+    OIDC = "oidc"
+    """A browser at the identity provider; its subject is the digest of what it brings back."""
 
 
 class SignedToken(Struct, frozen=True):
