@@ -24,6 +24,7 @@ from query.engine.tenant_limits import MAX_ACTIVE, ExportLimiter, TenantLimiter,
 from query.prepared.prepared_results import PreparedResults
 from query.response.large_response import cancelled_on_disconnect
 from query.response.response_budget import ResponseBudget, ResponseMemory
+from query.sign_in.oidc import OidcSignIn
 from query.sign_in.share_access import ShareKey, is_share_access, key_of_access
 from query.sign_in.sign_ins import SignIns
 from schemas.errors import (
@@ -59,6 +60,7 @@ from schemas.registry import (
 )
 from schemas.registry.keep_days import KeepBounds
 from schemas.runtime.clock import Clock
+from schemas.runtime.sign_in_access import ProxyHeader, SignUpRules
 from schemas.runtime.uploads import UploadLimits
 
 log = logging.getLogger(__name__)
@@ -103,6 +105,14 @@ class QueryDependencies(Struct, frozen=True):
     """Of files that are uploaded for imports."""
     collect_url: str = ""
     """URL at which browsers reach the collector."""
+    query_url: str = ""
+    """Public URL of the query service, if the settings name one."""
+    oidc: OidcSignIn | None = None
+    """Single sign-on; None where the settings name no identity provider."""
+    sign_up_rules: SignUpRules = SignUpRules()
+    """Who joins an organization without an invitation."""
+    proxy_header: ProxyHeader | None = None
+    """The header in which a proxy sends who signed in; None where it signs nobody in."""
     results: PreparedResults | None = None
     """Prepared results; None where the settings switch them off."""
     app_schemes: Sequence[str] = ()

@@ -1,6 +1,9 @@
 """The endpoints of all resources that queries are about or that they use."""
 
-from query.dependencies import QueryEndpoint
+from starlette.requests import Request
+from starlette.responses import Response
+
+from query.dependencies import QueryDependencies, QueryEndpoint
 from query.resources import (
     audit,
     erasures,
@@ -18,6 +21,16 @@ from query.resources import (
     sign_in,
     websites,
 )
+from query.resources.oidc import oidc_endpoints
+from query.sign_in.identity import Identity, Problem
+
+
+async def no_accounts(
+    _dependencies: QueryDependencies, _request: Request, _response: Response, _identity: Identity
+) -> Problem | None:
+    """Nobody has an account yet."""
+    return Problem.NO_ACCESS
+
 
 ENDPOINTS: tuple[QueryEndpoint, ...] = (
     *receipts.ENDPOINTS,
@@ -27,6 +40,7 @@ ENDPOINTS: tuple[QueryEndpoint, ...] = (
     *shared_dashboards.ENDPOINTS,
     *saved_records.ENDPOINTS,
     *sign_in.ENDPOINTS,
+    *oidc_endpoints(no_accounts),
     *organization.ENDPOINTS,
     *websites.ENDPOINTS,
     *keys.ENDPOINTS,

@@ -21,6 +21,8 @@ OPEN_TO_ALL = {
     ("GET", "/v1/query/tables"),
     ("GET", "/v1/query/metrics"),
     ("POST", "/v1/shares/open"),
+    ("GET", "/v1/sign-in/oidc"),
+    ("GET", "/v1/sign-in/oidc/callback"),
 }
 OF_BROWSERS = {("POST", "/v1/sign-in"), ("DELETE", "/v1/sign-in")}
 """For a page of this origin, with a key; they refuse other requests with 403 too."""
