@@ -184,7 +184,7 @@ async def begin_session(
     Sessions that the browser had are ended: it has one cookie.
     """
     await dependencies.refresh_registry()
-    rights = person_key(dependencies.registry, member.id, way is not Way.PASSWORD)
+    rights = person_key(dependencies.registry, member.id, way)
     if rights is None:
         raise Forbidden(NO_ACCESS)
     sign_ins, account_id = dependencies.sign_ins, rights.account.id
