@@ -45,7 +45,11 @@ class SignInProblem(Exception):
 
 
 def email_address(text: str) -> str | None:
-    """The e-mail address in lower case; None when the text is not one address alone."""
-    address = text.strip().lower()
-    fits = len(address) <= MAX_EMAIL_LENGTH and _EMAIL.fullmatch(address)
-    return address if fits else None
+    """The e-mail address in lower case; None when the text is not one address alone.
+
+    ASCII only: some other letters, such as the Kelvin sign, become ASCII ones in lower case, and
+    the address that of somebody else.
+    """
+    address = text.strip(" ")
+    fits = address.isascii() and len(address) <= MAX_EMAIL_LENGTH and _EMAIL.fullmatch(address)
+    return address.lower() if fits else None

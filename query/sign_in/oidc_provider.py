@@ -35,6 +35,7 @@ SIGNATURES = (
     *("EdDSA", "Ed25519"),
 )
 """Algorithms of ID tokens: with public keys only."""
+ENDPOINTS = ("authorization_endpoint", "token_endpoint", "jwks_uri", "userinfo_endpoint")
 BASIC, POST = "client_secret_basic", "client_secret_post"
 CODE_REFUSED = "invalid_grant"
 """The error of a token endpoint that does not take the code; others are about the set-up."""
@@ -57,6 +58,18 @@ class InvalidResponse(ValueError):
     """The provider's response is not what it must be; the message contains no secret."""
 
 
+def parse_metadata(content: bytes, issuer: str) -> Metadata:
+    """The metadata of that issuer; InvalidResponse, DecodeError."""
+    metadata = msgspec.json.decode(content, type=Metadata)
+    if metadata.issuer.rstrip("/") != issuer:
+        raise InvalidResponse(f"the provider calls itself {metadata.issuer[:200]!r}")
+    for name in ENDPOINTS:
+        url = getattr(metadata, name)
+        if issuer.startswith("https://") and url and not url.startswith("https://"):
+            raise InvalidResponse(f"the provider's {name} is not reached by https")
+    return metadata
+
+
 class OidcProvider:
     """The identity provider. Its methods raise SignInProblem."""
 
@@ -66,6 +79,7 @@ class OidcProvider:
         self._read_at = 0.0
         silence("authlib")  # its debug records have PKCE's secrets
         silence("httpx2")
+        silence("httpcore2")
 
     async def begin(self, redirect_uri: str) -> Authorization:
         """The address at which a browser signs in, with PKCE and a nonce."""
@@ -95,7 +109,8 @@ class OidcProvider:
     ) -> Mapping[str, Any]:
         """The claims with those of the user info endpoint, where e-mail or groups are missing.
 
-        What the ID token says counts first, as it is signed.
+        The ID token comes first, as it is signed. `email_verified` counts only from the document
+        that has the address.
         """
         groups = self._access.groups_claim
         has_groups = not groups or groups in claims or groups.partition(".")[0] in claims
@@ -105,7 +120,8 @@ class OidcProvider:
         more = await client.userinfo(token=token)
         if more.get("sub") != claims["sub"]:
             raise InvalidResponse("the user info is about somebody else")
-        return {**more, **claims}
+        verified = (claims if "email" in claims else more).get("email_verified")
+        return {**more, **claims, "email_verified": verified}
 
     async def _current(self) -> Any:
         """The client of the provider, with metadata that is not old."""
@@ -118,15 +134,7 @@ class OidcProvider:
         async with httpx2.AsyncClient(timeout=TIMEOUT_SECONDS) as client:
             response = await client.get(self._access.issuer + DISCOVERY_PATH)
             response.raise_for_status()
-        metadata = msgspec.json.decode(response.content, type=Metadata)
-        if metadata.issuer.rstrip("/") != self._access.issuer:
-            raise InvalidResponse(f"the provider calls itself {metadata.issuer[:200]!r}")
-        secure = metadata.issuer.startswith("https://")
-        for name in ("authorization_endpoint", "token_endpoint", "jwks_uri", "userinfo_endpoint"):
-            url = getattr(metadata, name)
-            if secure and url and not url.startswith("https://"):
-                raise InvalidResponse(f"the provider's {name} is not reached by https")
-        return metadata
+        return parse_metadata(response.content, self._access.issuer)
 
     def _client_of(self, metadata: Metadata) -> Any:
         methods = metadata.token_endpoint_auth_methods_supported

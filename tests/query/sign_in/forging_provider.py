@@ -39,6 +39,8 @@ class ForgingProvider:
         """Metadata that differs from the good one."""
         self.answers: dict[str, tuple[int, bytes]] = {}
         """Other answers by path."""
+        self.silent_path = ""
+        """Requests to it get no response while the test runs."""
         self.user_info: dict[str, Any] = {}
         self.forms: list[Mapping[str, Any]] = []
         """Forms that were sent to the token endpoint."""
@@ -94,6 +96,7 @@ def to_base64(value: object) -> str:
 @contextmanager
 def forging_provider() -> Iterator[ForgingProvider]:
     """A provider that listens."""
+    finished = threading.Event()
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
@@ -109,6 +112,9 @@ def forging_provider() -> Iterator[ForgingProvider]:
             """Nobody reads it."""
 
         def _respond(self) -> None:
+            if self.path == provider.silent_path:
+                finished.wait(30)
+                return
             status, body = provider.answer(self.path)
             self.send_response(status)
             self.send_header("content-type", "application/json")
@@ -123,5 +129,6 @@ def forging_provider() -> Iterator[ForgingProvider]:
         try:
             yield provider
         finally:
+            finished.set()
             server.shutdown()
             thread.join()

@@ -1,5 +1,6 @@
 """Single sign-on: to a real identity provider and back, and what is refused on the way."""
 
+import json
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -13,8 +14,10 @@ from starlette.responses import Response
 
 from query.dependencies import QueryDependencies
 from query.resources.oidc import NOT_SET_UP, oidc_endpoints
+from query.sign_in import oidc_provider
 from query.sign_in.identity import Identity, Problem
 from query.sign_in.oidc import local_path
+from query.sign_in.oidc_provider import InvalidResponse, parse_metadata
 from schemas.errors import Unavailable
 from schemas.registry.signed_tokens import SignedToken, TokenKind, sign, verify
 from tests.asgi_client import request_once
@@ -511,9 +514,17 @@ def test_a_new_key_of_the_provider_is_fetched(tmp_path: Path, forger: ForgingPro
         ({"email": None}, {"sub": "ada", "email": "bob@shop.example", "email_verified": True}, "/"),
         ({"email": None}, {"sub": "bob", "email": "b@b.ex"}, "/sign-in?problem=oidc_unavailable"),
         ({"email": None}, {}, "/sign-in?problem=oidc_unavailable"),
+        ({"email": None}, {"sub": "ada", "email": "b@b.ex"}, "/sign-in?problem=oidc_unverified"),
+        (
+            {"email_verified": None, "groups": None},
+            {"sub": "ada", "email": "bob@shop.example", "email_verified": True},
+            "/sign-in?problem=oidc_unverified",
+        ),
         ({"email": ["ada@shop.example"]}, {}, "/sign-in?problem=oidc_unverified"),
         ({"email": "ada@shop.example,eve@evil.example"}, {}, "/sign-in?problem=oidc_unverified"),
         ({"email": "ada"}, {}, "/sign-in?problem=oidc_unverified"),
+        ({"email": "ada@shop.example\n"}, {}, "/sign-in?problem=oidc_unverified"),
+        ({"email": "mi\u212ae@shop.example"}, {}, "/sign-in?problem=oidc_unverified"),
         ({"email_verified": "true"}, {}, "/"),
         ({"email_verified": "false"}, {}, "/sign-in?problem=oidc_unverified"),
         ({"email_verified": 1}, {}, "/sign-in?problem=oidc_unverified"),
@@ -600,6 +611,45 @@ def test_metadata_of_another_issuer_is_not_used(
     assert problem_of(browser.begin()) == "oidc_unavailable"
     forger.metadata = {}
     assert returned(browser, forger) == "/", "it is asked again"
+
+
+def test_metadata_is_read_again_when_it_is_old(
+    tmp_path: Path, forger: ForgingProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    browser = new_browser(tmp_path, forger.issuer)
+    assert returned(browser, forger) == "/"
+    forger.metadata = {"token_endpoint": f"{forger.issuer}/moved"}
+
+    assert returned(browser, forger) == "/"
+    monkeypatch.setattr(oidc_provider, "METADATA_SECONDS", -1.0)
+    assert query_of(browser.begin())["state"]
+    forger.answers["/moved"] = 400, b'{"error": "invalid_grant"}'
+    assert problem_of(returned(browser, forger)) == "oidc_refused"
+
+
+def test_a_provider_over_https_has_no_endpoint_without() -> None:
+    metadata = {
+        "issuer": "https://id.example/",
+        "authorization_endpoint": "https://id.example/auth",
+        "token_endpoint": "https://id.example/token",
+        "jwks_uri": "https://id.example/jwks",
+    }
+    bad = {"token_endpoint": "http://id.example/token"}
+
+    assert parse_metadata(json.dumps(metadata).encode(), "https://id.example")
+    with pytest.raises(InvalidResponse, match="token_endpoint is not reached by https"):
+        parse_metadata(json.dumps(metadata | bad).encode(), "https://id.example")
+
+
+@pytest.mark.parametrize("path", ["/.well-known/openid-configuration", "/token", "/jwks"])
+def test_a_provider_that_does_not_respond_is_away(
+    tmp_path: Path, forger: ForgingProvider, monkeypatch: pytest.MonkeyPatch, path: str
+) -> None:
+    monkeypatch.setattr(oidc_provider, "TIMEOUT_SECONDS", 0.3)
+    browser = new_browser(tmp_path, forger.issuer)
+    forger.silent_path = path
+
+    assert problem_of(returned(browser, forger)) == "oidc_unavailable"
 
 
 @pytest.mark.parametrize(
