@@ -12,7 +12,7 @@ from query.client import Client
 from tests.browser.chromium import Chromium
 from tests.browser.tab import Tab
 from tests.flow.tenant import DAY, Tenant
-from tests.http_client import call
+from tests.http_client import Reply, call
 from tests.installation import eventually
 
 SECONDS = 60.0
@@ -42,6 +42,13 @@ FOCUS = """(selector) => {
 BUTTON = """(text, scope) => [...document.querySelectorAll(`${scope} button, ${scope} a`)].find(
   (each) => (each.innerText.trim() === text || each.getAttribute("aria-label") === text)
     && each.checkVisibility())"""
+
+
+OPEN_KEY_FORM = """() => {
+  const field = document.querySelector("input[name=key]");
+  if (field && field.closest("details")) field.closest("details").open = true;
+  return field !== null;
+}"""
 
 
 class Dashboard(Struct):
@@ -76,11 +83,16 @@ class Dashboard(Struct):
         rows: list[dict[str, Any]] = reply.json["data"]
         return rows
 
-    def sign_in(self, key: str | None = None) -> None:
-        """Type the key and send the form."""
-        self.tab.go(f"{self.url}/sign-in")
+    def type_key(self, key: str | None = None) -> None:
+        """Open the form for an API key, type the key, send it."""
+        self.until(f"({OPEN_KEY_FORM})()")
         self.type_into("input[name=key]", key or self.tenant.key)
-        self.tab.js("document.querySelector('form').requestSubmit()")
+        self.press("Sign in with the key")
+
+    def sign_in(self, key: str | None = None) -> None:
+        """Sign in with an API key."""
+        self.tab.go(f"{self.url}/sign-in")
+        self.type_key(key)
         self.until("!location.pathname.startsWith('/sign-in') || document.querySelector('.error')")
 
     def take_session(self) -> None:
@@ -88,6 +100,10 @@ class Dashboard(Struct):
         headers = {"origin": self.url, "x-tidemark-request": "1"}
         reply = call("POST", f"{self.url}/v1/sign-in", {"key": self.tenant.key}, headers)
         assert reply.status == 200, reply.body
+        self.take_cookies(reply)
+
+    def take_cookies(self, reply: Reply) -> None:
+        """The tab gets the cookies of a response."""
         for line in reply.headers["set-cookie"].split("\n"):
             name, _, value = line.partition(";")[0].partition("=")
             cookie = {"name": name, "value": value, "httpOnly": "HttpOnly" in line}

@@ -77,8 +77,7 @@ def printed_link(tenant: Tenant, key_id: str) -> str:
 
 def test_a_view_asks_for_the_key_first_and_is_shown_after_it(stranger: Dashboard) -> None:
     stranger.tab.go(f"{stranger.url}/{stranger.tenant.website.id}/overview?period=today")
-    stranger.type_into("input[name=key]", stranger.tenant.key)
-    stranger.press("Sign in")
+    stranger.type_key()
     stranger.until("document.querySelector('.totals')")
     assert stranger.path == f"/{stranger.tenant.website.id}/overview"
 
@@ -89,7 +88,8 @@ def test_without_a_sign_in_nothing_is_refused_before_the_key_is_typed(
     stranger.tab.go(f"{stranger.url}/{stranger.tenant.website.id}/overview")
     stranger.until("document.querySelector('input[name=key]')")
     stranger.check_tab()
-    assert all("/v1/" not in url for _, url in stranger.tab.requests)
+    asked = [url for _, url in stranger.tab.requests if "/v1/" in url]
+    assert asked == [f"{stranger.url}/v1/sign-in"]  # how people sign in
 
 
 def test_a_wrong_key_is_refused_in_words(stranger: Dashboard) -> None:
@@ -105,8 +105,7 @@ def test_a_sign_in_that_ended_asks_again_and_keeps_the_address(stranger: Dashboa
     stranger.tab.tell("Network.clearBrowserCookies")
     stranger.press("Live", "nav")
     assert "Your sign-in has ended" in stranger.text(".notice")
-    stranger.type_into("input[name=key]", stranger.tenant.key)
-    stranger.press("Sign in")
+    stranger.type_key()
     stranger.until("document.querySelector('.live-now')")
     assert stranger.path.endswith("/live")
 

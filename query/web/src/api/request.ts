@@ -58,13 +58,13 @@ interface Refused {
 }
 
 /** The answer to a form; RequestError for a refusal, which the browser does not log as an error of the page. */
-export async function submitForm<Body>(path: string, body: unknown): Promise<Body> {
-  const answer = await fetchJson<Body | Refused>(path, { body, query: { quiet: "true" } });
+export async function submitForm<Body>(path: string, body: unknown, method = "POST"): Promise<Body> {
+  const answer = await fetchJson<Body | Refused>(path, { method, body, query: { quiet: "true" } });
   if (isRefused(answer)) throw new RequestError(answer.status, answer.code, answer.error);
   return answer;
 }
 
-const isRefused = (answer: unknown): answer is Refused => !(answer as Partial<Refused>).success;
+const isRefused = (answer: unknown): answer is Refused => (answer as Partial<Refused> | undefined)?.success === false;
 
 async function errorOf(response: Response): Promise<RequestError> {
   const after = Number(response.headers.get("Retry-After")) || null;

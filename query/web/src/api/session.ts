@@ -26,12 +26,14 @@ export const website = computed<Website | null>(() => {
   return all.find(({ id }) => id === base) ?? (base === ALL && all.length ? together(allWebsites()) : null);
 });
 
-/** Several websites as one, whose days are those of their common time zone. */
+/** Several websites as one, whose days are those of their common time zone; what may be done in each of them may be done. */
 function together(websites: Website[]): Website {
   const zones = new Set(websites.map((each) => each.timezone));
+  const [first, ...others] = websites;
   return {
     id: websites.map(({ id }) => id).join(","), name: texts.websites.all, domain: "",
     timezone: zones.size === 1 ? [...zones][0]! : "UTC",
+    scopes: first!.scopes.filter((scope) => others.every(({ scopes }) => scopes.includes(scope))),
   };
 }
 
@@ -49,7 +51,17 @@ export const hasRecords = (): boolean => !isShared() && !isAll();
 
 export const timezone = computed(() => address.value.timezone ?? website.value?.timezone ?? "UTC");
 export const subjectQuery = computed<Record<string, string>>(() => ({ website_id: website.value?.id ?? "" }));
-export const may = (scope: string): boolean => me.value?.scopes.includes(scope) ?? false;
+/** Whether it may be done with the website that is open; where none is, in the organization. */
+export const may = (scope: string): boolean => (website.value ?? me.value)?.scopes.includes(scope) ?? false;
+/** Roles in the organization that may everything; what the others may is never asked of the whole organization. */
+const ADMINS = ["owner", "admin"];
+/** Whether it may be done in the whole organization, and not with single websites alone, of which the scopes of a person are. */
+export function mayEverywhere(scope: string): boolean {
+  const { key, person, scopes } = me.value ?? {};
+  return person ? ADMINS.includes(person.role ?? "") : key?.websiteId === null && scopes!.includes(scope);
+}
+/** Whether goals, segments, funnels, annotations and explorations may be saved. */
+export const mayWriteRecords = (): boolean => may("write:records") || may("manage:websites");
 
 /** Set by the service beside the session cookie, which no script can read. */
 const SIGNED_IN = "tidemark_signed_in=1";
@@ -92,8 +104,8 @@ export async function openShare(password?: string): Promise<void> {
     shareAccess.value = opened.access;
     shared.value = { name: opened.name, filters: opened.filters };
     me.value = {
-      success: true, organization: null, websites: [opened.website], key: null, scopes: ["read:data"],
-      expires: opened.expires, collectUrl: "", keepBounds: { minimum: 0, maximum: 0 }, share: { name: opened.name, filters: opened.filters },
+      success: true, organization: null, websites: [opened.website], key: null, person: null,
+      scopes: opened.website.scopes, expires: opened.expires, collectUrl: "", keepBounds: { minimum: 0, maximum: 0 }, share: { name: opened.name, filters: opened.filters },
     };
   });
 }
@@ -117,14 +129,24 @@ async function resumeShare(link: string): Promise<boolean> {
   }
 }
 
-export async function signIn(body: Schemas["SignInBody"]): Promise<void> {
-  me.value = await submitForm<Me>("/v1/sign-in", body);
-  sessionEnded.value = false;
+/** The browser has another sign-in, with its cookie. */
+export function enter(entered: Me): void {
+  batch(() => {
+    me.value = entered;
+    sessionEnded.value = false;
+    signedOut.value = false;
+  });
   tellOtherTabs();
 }
 
+export const signIn = async (body: Schemas["SignInBody"]): Promise<void> => enter(await submitForm<Me>("/v1/sign-in", body));
+
+/** Whether the sign-in was ended on this page: it does not begin again by itself. */
+export const signedOut = signal(false);
+
 export async function signOut(): Promise<void> {
   await fetchJson("/v1/sign-in", { method: "DELETE" });
+  signedOut.value = true;
   me.value = null;
   tellOtherTabs();
   go("/sign-in");

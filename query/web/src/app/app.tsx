@@ -23,18 +23,29 @@ import { Rail } from "./rail";
 
 const t = texts.app;
 const SignIn = lazy(() => import("../views/sign_in"));
+const ResetPassword = lazy(() => import("../views/reset_password"));
+const NewPassword = lazy(() => import("../views/new_password"));
+const AcceptInvitation = lazy(() => import("../views/invitation"));
+const Account = lazy(() => import("../views/account"));
 const OpenShare = lazy(() => import("../views/open_share"));
+
+/** Addresses that make a sign-in, and ask for none. */
+const SIGNS_IN = ["sign-in", "invitation"];
 
 export function App() {
   const [error, setError] = useState<RequestError | null>(null);
-  const { base } = address.value;
+  const { base, view } = address.value;
   useEffect(() => {
-    if (base !== "sign-in" && !isShared() && me.value === undefined) load(setError);
+    if (!SIGNS_IN.includes(base) && !isShared() && me.value === undefined) load(setError);
   }, [base]);
   useEffect(() => listenToKeys(), []);
   if (error) return <main class="alone"><Failed error={error} retry={() => load(setError)} /></main>;
   if (isShared() && !me.value) return <OpenShare />;
+  if (base === "invitation") return <AcceptInvitation />;
+  if (base === "sign-in" && view === "reset") return <ResetPassword />;
+  if (base === "sign-in" && view === "password") return <NewPassword />;
   if (base === "sign-in" || me.value === null) return <SignIn />;
+  if (me.value && (base === "account" || me.value.person?.secondFactorNeeded)) return <Account />;
   return <Dashboard />;
 }
 

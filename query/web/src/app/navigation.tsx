@@ -1,5 +1,5 @@
 // The list of views.
-import { isAll, isShared, me } from "../api/session";
+import { isAll, isShared, may } from "../api/session";
 import { Icon } from "../components/icon";
 import { address, follow, viewAddress } from "../state/address";
 import { type View, VIEWS } from "../state/views";
@@ -12,8 +12,7 @@ export const isOfBase = ({ of }: View): boolean => !of || (of === "all") === isA
 
 export function shownViews(): View[] {
   const shared = isShared();
-  const scopes = me.value?.scopes ?? [];
-  return VIEWS.filter((view) => !view.hidden && isOfBase(view) && (!shared || view.shared) && (!view.scope || scopes.includes(view.scope)));
+  return VIEWS.filter((view) => !view.hidden && isOfBase(view) && (!shared || view.shared) && (!view.scope || may(view.scope)));
 }
 
 /** Views by their keys, the same whoever is signed in and on shared dashboards. */

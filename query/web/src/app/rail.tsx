@@ -1,12 +1,14 @@
 // The rail beside the page: name, website, navigation, freshness, and the menu; a bar above the page where the window is narrow.
 import { useEffect, useState } from "preact/hooks";
 import { freshness } from "../api/freshness";
-import { ALL, isAll, isShared, me, signOut, timezone, website } from "../api/session";
+import { ALL, hasRecords, isAll, isShared, me, signOut, timezone, website } from "../api/session";
 import { refresh } from "../api/use";
 import { Icon } from "../components/icon";
 import { LanguageItems } from "../components/language_menu";
 import { MenuItem, Popover } from "../components/popover";
+import { isOwnerless, usePeople } from "../components/setup/people_list";
 import icon from "../icon.svg";
+import { isolate } from "../isolate";
 import { address, addressWith, follow, go } from "../state/address";
 import { formatAgo, formatInstant } from "../state/format";
 import { setTheme, type Theme, theme, THEMES } from "../state/theme";
@@ -54,7 +56,30 @@ function Menu({ close }: { close: () => void }) {
       <hr />
       <MenuItem onClick={() => { close(); helpOpen.value = true; }}><Icon name="keyboard" />{t.keys}</MenuItem>
       {!isShared() && <a class="menu-item" href="/docs"><Icon name="code" />{t.api}</a>}
+      {!isShared() && me.value && <SignedIn close={close} />}
       {!isShared() && <MenuItem onClick={() => void signOut()}><Icon name="log-out" />{t.signOut}</MenuItem>}
+    </>
+  );
+}
+
+/** Who is signed in, and the way to the account, or to one where nobody owns the organization. */
+function SignedIn({ close }: { close: () => void }) {
+  const { key, person, organization, websites } = me.value!;
+  const people = usePeople(key !== null);
+  const opened = (event: MouseEvent) => {
+    close();
+    follow(event);
+  };
+  const setup = addressWith({ base: hasRecords() ? address.value.base : websites[0]?.id ?? "new", view: "setup", item: "", own: { part: "people" } });
+  return (
+    <>
+      <hr />
+      <p class="menu-text signed-in">
+        <strong>{isolate(person ? person.name || person.email : key?.name ?? "")}</strong>
+        <span>{isolate([person?.name && person.email, organization?.name].filter(Boolean).join(" · "))}</span>
+      </p>
+      {person && <a class="menu-item" href="/account" onClick={opened}><Icon name="user" />{t.account}</a>}
+      {people.value && isOwnerless(people.value) && <a class="menu-item" href={setup} onClick={opened}><Icon name="user" />{t.makeAccount}</a>}
     </>
   );
 }

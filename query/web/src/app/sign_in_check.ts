@@ -3,6 +3,7 @@
 // The browser keeps a page that is left, with all that it showed, to go back to. It is kept hidden, and is shown
 // again only when the sign-in is still the same. Other tabs tell when it changes.
 import { isShared, listenToOtherTabs, me, readMe } from "../api/session";
+import type { Me } from "../types";
 
 export function checkSignIn(root: HTMLElement): void {
   const check = async () => {
@@ -19,12 +20,15 @@ export function checkSignIn(root: HTMLElement): void {
   listenToOtherTabs(() => void check());
 }
 
-/** Whether the key of the sign-in is the one whose numbers the page shows. */
+/** Whether the sign-in is the one whose numbers the page shows. */
 async function isSame(): Promise<boolean> {
-  const shown = me.value?.key?.id;
+  const shown = idOf(me.value);
   try {
-    return (await readMe())?.key?.id === shown;
+    return idOf(await readMe()) === shown;
   } catch {
     return false;
   }
 }
+
+/** The key, or the person in an organization. */
+const idOf = (signedIn: Me | null | undefined): string | undefined => (signedIn?.person ?? signedIn?.key)?.id;

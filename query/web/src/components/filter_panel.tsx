@@ -2,7 +2,7 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { fetchJson } from "../api/request";
-import { hasRecords, may, subjectQuery, timezone } from "../api/session";
+import { hasRecords, mayWriteRecords, subjectQuery, timezone } from "../api/session";
 import { address, go } from "../state/address";
 import { kindOfField, operatorsOf } from "../state/dimensions";
 import { dayOfValue, filterOfRow, isBare, isComplete, type Part, type Row, rowOf } from "../state/filter_rows";
@@ -196,7 +196,7 @@ function Segments({ made, rows, add, leave }: { made: () => Filter[]; rows: Row[
   const list = useSegments();
   const [removed, setRemoved] = useState<{ id: string; name: string } | null>(null);
   const [isSaving, setSaving] = useState(false);
-  const manages = may("manage:websites");
+  const manages = mayWriteRecords();
   const deleteSegment = async ({ id, name }: { id: string; name: string }) => {
     await fetchJson<void>(`/v1/segments/${id}`, { method: "DELETE" });
     list.reload();

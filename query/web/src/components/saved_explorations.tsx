@@ -2,7 +2,7 @@
 import { useState } from "preact/hooks";
 import { fetchAll } from "../api/pages";
 import { fetchJson, type RequestError } from "../api/request";
-import { hasRecords, may, subjectQuery, timezone } from "../api/session";
+import { hasRecords, mayWriteRecords, subjectQuery, timezone } from "../api/session";
 import { type Loaded, useLoaded } from "../api/use";
 import { address, addressWith, follow } from "../state/address";
 import { customText, explorationOf } from "../state/exploration_words";
@@ -82,7 +82,7 @@ export function SavedActions({ saved, part, edited, changed, discard }: {
 }) {
   const [open, setOpen] = useState<"save" | "rename" | "delete" | null>(null);
   const [error, setError] = useState("");
-  if (!may("manage:websites") || !hasRecords()) return null;
+  if (!mayWriteRecords() || !hasRecords()) return null;
   const close = () => setOpen(null);
   const store = async (words: Words) => {
     const { data } = await fetchJson<Answer>(PATH, { query: subjectQuery.value, body: { ...words, ...part } });

@@ -2,7 +2,7 @@
 import { useRef, useState } from "preact/hooks";
 import { fetchAll } from "../api/pages";
 import { fetchJson, type RequestError } from "../api/request";
-import { isShared, may, subjectQuery } from "../api/session";
+import { isShared, mayWriteRecords, subjectQuery } from "../api/session";
 import { type Loaded, useLoaded } from "../api/use";
 import { address, addressWith, follow } from "../state/address";
 import { differs, type FunnelOptions, type SavedFunnel, savedBody } from "../state/funnel";
@@ -82,7 +82,7 @@ export function FunnelActions({ list, saved, options, changed, discard }: {
         {(closeMenu) => <FunnelMenu list={list} close={closeMenu} />}
       </Popover>
       {edited && <button type="button" class="quiet-button" onClick={discard}>{t.discard}</button>}
-      {may("manage:websites") && (
+      {mayWriteRecords() && (
         <>
           {edited && complete && <button type="button" class="button primary" disabled={saving} onClick={() => void saveChanges()}>{t.save}</button>}
           {complete && <button type="button" class="button" onClick={() => setOpen("save")}>{saved ? t.saveAs : t.saveNew}</button>}

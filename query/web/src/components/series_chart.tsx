@@ -2,7 +2,7 @@
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type uPlot from "uplot";
 import type { ComparedRow } from "../api/ask";
-import { isShared, may, timezone } from "../api/session";
+import { isShared, mayWriteRecords, timezone } from "../api/session";
 import { address, go, goOwn } from "../state/address";
 import { countFormat, formatBucket, formatDay, formatDays, formatNumber, formatPercent, formatRange, formatShortDays } from "../state/format";
 import type { Line, Values } from "../state/lines";
@@ -93,7 +93,7 @@ export function SeriesChart({ series }: { series: Series }) {
   const lines = linesOf(series);
   const shape = shapeOf(series);
   const { annotations, labels } = series;
-  const writes = annotations !== undefined && !isShared() && may("manage:websites");
+  const writes = annotations !== undefined && !isShared() && mayWriteRecords();
   const addNote = (at: number) => setEdited({ start: labels[at]!.slice(0, 10), text: "" });
   useEffect(() => {
     if (asTable) return;

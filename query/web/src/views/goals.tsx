@@ -3,7 +3,7 @@ import { useState } from "preact/hooks";
 import type { Ask } from "../api/ask";
 import { type ComparedData, useComparedData } from "../api/compared";
 import { fetchJson } from "../api/request";
-import { may, subjectQuery } from "../api/session";
+import { mayWriteRecords, subjectQuery } from "../api/session";
 import { refresh, useAnswer, withTotal } from "../api/use";
 import { BarList } from "../components/bar_list";
 import { Card } from "../components/card";
@@ -64,7 +64,7 @@ export default function Goals() {
     setEdited(null);
     refresh(); // the goals, and the numbers of one that changed
   };
-  const writes = may("manage:websites");
+  const writes = mayWriteRecords();
   const { filters } = address.value;
   const ask = askGoals(goals);
   const values = useGoalValues(goals);

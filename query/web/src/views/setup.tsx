@@ -1,12 +1,13 @@
 // Set-up, in sections: what belongs to the website, and what to the organization.
 import type { ComponentType } from "preact";
-import { me, website } from "../api/session";
+import { mayEverywhere, me, website } from "../api/session";
 import { Icon } from "../components/icon";
 import { AuditTrail } from "../components/setup/audit_trail";
 import { Imports } from "../components/setup/imports";
 import { Keys } from "../components/setup/keys";
 import { MoneyProperties } from "../components/setup/money_properties";
 import { Organization } from "../components/setup/organization";
+import { People } from "../components/setup/people";
 import { Privacy } from "../components/setup/privacy";
 import { System } from "../components/setup/system";
 import { TagAndTrackers } from "../components/setup/tag_and_trackers";
@@ -23,7 +24,7 @@ interface Section {
   label: string;
   icon: IconName;
   section: ComponentType;
-  /** Only for a key of the whole organization. */
+  /** Only for a sign-in to the whole organization. */
   ofWhole?: boolean;
 }
 
@@ -37,13 +38,14 @@ const OF_WEBSITE: Section[] = [
 ];
 const OF_ORGANIZATION: Section[] = [
   { id: "websites", label: t.websites, icon: "globe", section: Websites },
+  { id: "people", label: moreTexts.people.title, icon: "users", section: People, ofWhole: true },
   { id: "keys", label: t.keys, icon: "key-round", section: Keys },
   { id: "organization", label: t.organization, icon: "building-2", section: Organization, ofWhole: true },
   { id: "audit", label: t.audit, icon: "history", section: AuditTrail },
 ];
 
 export default function Setup() {
-  const isWhole = me.value?.key?.websiteId === null;
+  const isWhole = mayEverywhere("manage:websites");
   const { own } = address.value;
   const groups = [
     { label: website.value?.name || website.value?.domain || "", sections: website.value ? OF_WEBSITE : [] },

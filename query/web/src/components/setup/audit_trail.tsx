@@ -17,6 +17,7 @@ const t = moreTexts.setup;
 const LIMIT = "50";
 const KEY = "key:";
 const ANY_KEY = "key";
+const PERSON = "person:";
 const OPERATOR = "cli";
 
 export function AuditTrail() {
@@ -54,7 +55,7 @@ export function AuditTrail() {
 /** Which changes are listed. */
 function Choices({ kind, actor, keys, seen }: { kind: string; actor: string; keys: ApiKey[]; seen: string[] }) {
   const named = [[ANY_KEY, t.anyKey], [OPERATOR, t.commandLine], ...keys.map((key) => [KEY + key.id, keyTitle(key)])] as [id: string, label: string][];
-  const known = new Map([...[...seen, ...(actor ? [actor] : [])].map((id): [string, string] => [id, id]), ...named]);
+  const known = new Map([...[...seen, ...(actor ? [actor] : [])].map((id): [string, string] => [id, id.replace(PERSON, "")]), ...named]);
   return (
     <form class="choices long" onSubmit={(event) => event.preventDefault()}>
       <label>{t.kind}
@@ -74,7 +75,7 @@ function Choices({ kind, actor, keys, seen }: { kind: string; actor: string; key
 }
 
 const actorName = (actor: string, keys: Map<string, string>): string =>
-  actor === OPERATOR ? t.commandLine : keys.get(actor.replace(KEY, "")) ?? actor;
+  actor === OPERATOR ? t.commandLine : keys.get(actor.replace(KEY, "")) ?? actor.replace(PERSON, "");
 
 /** What the record is called, of a short link with where it leads; else its id. */
 function Named({ entry: { recordId, record }, ofKey }: { entry: Entry; ofKey: string | undefined }) {

@@ -2,7 +2,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { fetchNewest } from "../../api/pages";
 import { fetchJson } from "../../api/request";
-import { may, me, timezone } from "../../api/session";
+import { mayEverywhere, timezone } from "../../api/session";
 import { useLoaded } from "../../api/use";
 import { formatInstant } from "../../state/format";
 import { moreTexts } from "../../texts.more";
@@ -17,7 +17,7 @@ const t = moreTexts.setup.deleted;
 
 /** Nothing where none is deleted; `changes` counts what was done to the others. */
 export function DeletedWebsites({ changes, restored }: { changes: number; restored: () => Promise<void> }) {
-  const maySee = may("manage:websites") && me.value?.key?.websiteId === null;
+  const maySee = mayEverywhere("manage:websites");
   const list = useLoaded(maySee ? "deleted" : null, (signal) => fetchNewest<Deleted>("/v1/deleted-websites", {}, signal));
   const [asked, setAsked] = useState<Deleted | null>(null);
   useEffect(() => void (changes && list.reload()), [changes]);

@@ -1,7 +1,7 @@
 // The erasures of a website and of its organization, and the report of one.
 import { fetchNewest } from "../../api/pages";
 import { fetchJson } from "../../api/request";
-import { me, subjectQuery, timezone } from "../../api/session";
+import { mayEverywhere, subjectQuery, timezone } from "../../api/session";
 import { useLoaded } from "../../api/use";
 import { goOwn } from "../../state/address";
 import { formatInstant, formatNumber } from "../../state/format";
@@ -21,7 +21,7 @@ const SECONDS = 5;
 export const tableText = (name: string): string => (Object.hasOwn(moreTexts.explore.tables, name) ? moreTexts.explore.tables[name]! : name);
 
 export function Erasures() {
-  const isWhole = me.value?.key?.websiteId === null;
+  const isWhole = mayEverywhere("erase:visitors");
   const query: Record<string, string> = isWhole ? {} : { websiteId: subjectQuery.value.website_id! };
   const list = useLoaded(JSON.stringify(query), async (signal) =>
     (await fetchNewest<Erasure>("/v1/erasures", query, signal)).filter(({ state }) => state !== "counting" && state !== "counted"), SECONDS);

@@ -21,7 +21,7 @@ import { websiteName } from "./website_name";
 
 type Created = Schemas["CreatedApiKeyResponse"];
 const t = moreTexts.setup;
-const SCOPES = ["track:events", "read:data", "read:links", "write:links", "manage:websites", "erase:visitors", "admin"];
+const SCOPES = ["track:events", "read:data", "read:links", "write:links", "write:records", "manage:websites", "erase:visitors", "admin"];
 
 export function Keys() {
   const list = useApiKeys();

@@ -1,7 +1,7 @@
-// The organization of the key: its name, its plan, and days to keep.
+// The organization of the sign-in: its name, its plan, and days to keep.
 import { useState } from "preact/hooks";
 import { fetchJson } from "../../api/request";
-import { loadSession, may, timezone } from "../../api/session";
+import { loadSession, mayEverywhere, timezone } from "../../api/session";
 import { useLoaded } from "../../api/use";
 import { formatInstant } from "../../state/format";
 import { moreTexts } from "../../texts.more";
@@ -10,6 +10,7 @@ import { Card } from "../card";
 import { Copyable } from "../copy";
 import { DataTable } from "../data_table";
 import { Async } from "../states";
+import { SecondFactorRule } from "./second_factor_rule";
 import { FormDialog } from "./form_dialog";
 import { KeepDays } from "./keep_days";
 
@@ -26,7 +27,7 @@ export function Organization() {
   };
   return (
     <>
-      <Card title={t.organization} actions={may("admin") && (
+      <Card title={t.organization} actions={mayEverywhere("admin") && (
         <button type="button" class="button" onClick={() => setEditing(true)}>{t.rename}</button>)}>
         <Async loaded={loaded} lines={2}>
           {({ data }) => (
@@ -47,8 +48,9 @@ export function Organization() {
           )}
         </Async>
       </Card>
+      {loaded.value && mayEverywhere("admin") && <SecondFactorRule organization={loaded.value.data} changed={() => void done()} />}
       {loaded.value && (
-        <KeepDays key={loaded.value.data.updatedAt} path="/v1/organization" keepDays={loaded.value.data.keepDays} mayChange={may("admin")} done={loaded.reload} />
+        <KeepDays key={loaded.value.data.updatedAt} path="/v1/organization" keepDays={loaded.value.data.keepDays} mayChange={mayEverywhere("admin")} done={loaded.reload} />
       )}
     </>
   );

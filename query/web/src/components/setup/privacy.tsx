@@ -1,15 +1,15 @@
 // Privacy of the website: what is stored about visitors, and how long it is kept.
 import { fetchJson } from "../../api/request";
-import { may, me, subjectQuery } from "../../api/session";
+import { may, mayEverywhere, subjectQuery } from "../../api/session";
 import { useLoaded } from "../../api/use";
 import type { Schemas } from "../../types";
 import { Async } from "../states";
 import { KeepDays } from "./keep_days";
 import { PrivacyCard } from "./privacy_settings";
 
-/** Website, status and, where the key may see it, organization. */
+/** Website, status and, where the sign-in may see it, organization. */
 async function load(path: string, signal: AbortSignal) {
-  const isWhole = me.value?.key?.websiteId === null && may("manage:websites");
+  const isWhole = mayEverywhere("manage:websites");
   const [site, status, organization] = await Promise.all([
     fetchJson<Schemas["WebsiteResponse"]>(path, { signal }),
     fetchJson<Schemas["WebsiteStatusResponse"]>(`${path}/status`, { signal }),

@@ -1,7 +1,7 @@
 // Rights of visitors: export what is stored about a person, count it, erase it.
 import { useState } from "preact/hooks";
 import { fetchJson, type RequestError, send } from "../../api/request";
-import { may, me, subjectQuery, website } from "../../api/session";
+import { may, mayEverywhere, me, subjectQuery, website } from "../../api/session";
 import { useLoaded } from "../../api/use";
 import { address, goOwn } from "../../state/address";
 import { formatNumber } from "../../state/format";
@@ -56,7 +56,7 @@ function OnePerson() {
   const [error, setError] = useState("");
   const [busy, setBusy] = useState(false);
   const { selector, name, value, everywhere } = person;
-  const isWhole = me.value?.key?.websiteId === null;
+  const isWhole = mayEverywhere("manage:websites");
   const change = (changes: Partial<Person>) => {
     setPerson({ ...person, ...changes });
     setDryRun(null);

@@ -1,0 +1,81 @@
+// Invites a person, or changes the roles of one: in the organization, and on single websites.
+import { useState } from "preact/hooks";
+import { fetchJson } from "../../api/request";
+import { me } from "../../api/session";
+import { moreTexts } from "../../texts.more";
+import type { Schemas } from "../../types";
+import { Field } from "../account_fields";
+import { Dialog } from "../dialog";
+import { FormFooter } from "../form_footer";
+import { useForm } from "../use_form";
+import { websiteName } from "./website_name";
+
+type Person = Schemas["Person"];
+type Role = NonNullable<Person["role"]> | "";
+const t = moreTexts.people;
+const WEBSITE_ROLES = ["viewer", "analyst", "admin"] as const;
+/** With these there is nothing that a role on a website could add. */
+const ALL_MIGHTY: Role[] = ["owner", "admin"];
+
+
+export function PersonDialog({ person, close, saved }: {
+  /** Null invites one. */
+  person: Person | null;
+  close: () => void;
+  saved: (email: string, invitation?: Schemas["SentLink"]) => void;
+}) {
+  const [email, setEmail] = useState("");
+  const [name, setName] = useState("");
+  const [role, setRole] = useState<Role>(person ? person.role ?? "" : "viewer");
+  const [websiteRoles, setWebsiteRoles] = useState(person?.websiteRoles ?? {});
+  const { error, busy, submit } = useForm({ email: moreTexts.signIn.email, role: t.role, websiteRoles: t.onWebsites });
+  const roles: readonly Exclude<Role, "">[] = me.value?.person?.role === "owner" ? ["viewer", "analyst", "admin", "owner"] : WEBSITE_ROLES;
+  const send = async () => {
+    const rights = { role: role || null, websiteRoles: ALL_MIGHTY.includes(role) ? {} : websiteRoles };
+    if (person) {
+      await fetchJson(`/v1/people/${person.id}`, { method: "PATCH", body: rights });
+      saved(person.email);
+    } else {
+      const { data } = await fetchJson<Schemas["InvitedPersonResponse"]>("/v1/people", { body: { ...rights, email: email.trim(), name: name.trim() } });
+      saved(data.email, data.invitation);
+    }
+  };
+  const setOne = (id: string, chosen: string) => {
+    const { [id]: _, ...others } = websiteRoles;
+    setWebsiteRoles(chosen ? { ...others, [id]: chosen } : others);
+  };
+  return (
+    <Dialog title={person ? t.changeRoleOf(person.name || person.email) : t.invite} close={close}>
+      <form class="form" onSubmit={submit(send)}>
+        {!person && (
+          <>
+            <Field name="email" type="email" label={moreTexts.signIn.email} autocomplete="off" value={email} change={setEmail} />
+            <Field name="name" label={t.name} autocomplete="off" help={moreTexts.setup.optional} value={name} change={setName} optional />
+          </>
+        )}
+        <label>{t.role}
+          <select name="role" value={role} onChange={(event) => setRole(event.currentTarget.value as Role)}>
+            {roles.map((each) => <option key={each} value={each}>{t.roles[each]}</option>)}
+            <option value="">{t.someWebsites}</option>
+          </select>
+          <small>{role ? t.roleHints[role] : t.someWebsitesHint}</small>
+        </label>
+        {!ALL_MIGHTY.includes(role) && (
+          <fieldset class="website-roles">
+            <legend>{role ? t.moreOnWebsites : t.onWebsites}</legend>
+            {(me.value?.websites ?? []).map(({ id }) => (
+              <label key={id}><span>{websiteName(id)}</span>
+                <select name={`website-${id}`} value={websiteRoles[id] ?? ""} onChange={(event) => setOne(id, event.currentTarget.value)}>
+                  <option value="">{role ? t.asAbove : t.noAccess}</option>
+                  {WEBSITE_ROLES.map((each) => <option key={each} value={each}>{t.roles[each]}</option>)}
+                </select>
+              </label>
+            ))}
+          </fieldset>
+        )}
+        {error && <p class="error" role="alert">{error}</p>}
+        <FormFooter submit={person ? moreTexts.setup.save : t.invite} close={close} busy={busy} />
+      </form>
+    </Dialog>
+  );
+}
