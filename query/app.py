@@ -38,6 +38,7 @@ from query.resources.readiness import ReadinessProbe
 from query.resources.shared_dashboards import page_rules
 from query.response.response_budget import ResponseMemory
 from query.sign_in.access import people_access
+from query.sign_in.oidc import OidcSignIn
 from query.sign_in.session_cookie import holder_of_session_cookie
 from query.sign_in.sign_ins import SignIns
 from query.standard import type_catalogue
@@ -64,6 +65,7 @@ from schemas.runtime.clock import Clock, now_ms
 from schemas.runtime.networks import parse_networks
 from schemas.runtime.service_urls import public_collector_url
 from schemas.runtime.settings import Settings
+from schemas.runtime.sign_in_access import oidc_access, proxy_header, sign_up_rules
 from schemas.runtime.uploads import UploadLimits
 
 STANDARD_CONCURRENCY, CUSTOM_CONCURRENCY = 3, 2
@@ -163,6 +165,10 @@ def create_app(
         data_folder=settings.data,
         upload_limits=UploadLimits.of_settings(settings),
         collect_url=public_collector_url(settings),
+        query_url=settings.query_url.rstrip("/"),
+        oidc=_single_sign_on(settings),
+        sign_up_rules=sign_up_rules(settings),
+        proxy_header=proxy_header(settings),
         results=results,
         app_schemes=parse_app_schemes(settings.link_schemes),
         keep_bounds=KeepBounds.of_settings(settings),
@@ -239,6 +245,16 @@ def _large_queries(settings: Settings) -> LargeQueries | None:
 
     engine = trino_engine(settings.engine, ROW_MEMORY_FACTOR * settings.answer_bytes)
     return LargeQueries(engine, settings.engine_mb * 2**20)
+
+
+def _single_sign_on(settings: Settings) -> OidcSignIn | None:
+    """Single sign-on, if the settings name an identity provider; it is not asked yet."""
+    access = oidc_access(settings)
+    if access is None:
+        return None
+    from query.sign_in.oidc_provider import OidcProvider  # loads an HTTP client
+
+    return OidcSignIn(OidcProvider(access), access)
 
 
 def _routes(

@@ -25,8 +25,10 @@ from query.prepared.prepared_results import PreparedResults
 from query.response.large_response import cancelled_on_disconnect
 from query.response.response_budget import ResponseBudget, ResponseMemory
 from query.sign_in.access import PeopleAccess
+from query.sign_in.oidc import OidcSignIn
+from query.sign_in.proxy_header import email_from_proxy
 from query.sign_in.share_access import ShareKey, is_share_access, key_of_access
-from query.sign_in.sign_ins import SignIns
+from query.sign_in.sign_ins import ENDED, SignIns
 from schemas.errors import (
     ApiError,
     DataDamaged,
@@ -59,8 +61,10 @@ from schemas.registry import (
     first_line,
 )
 from schemas.registry.keep_days import KeepBounds
-from schemas.registry.people import actor_of
+from schemas.registry.people import PersonKey, actor_of
+from schemas.registry.sign_ins import Way
 from schemas.runtime.clock import Clock
+from schemas.runtime.sign_in_access import ProxyHeader, SignUpRules
 from schemas.runtime.uploads import UploadLimits
 
 log = logging.getLogger(__name__)
@@ -106,6 +110,14 @@ class QueryDependencies(Struct, frozen=True):
     """Of files that are uploaded for imports."""
     collect_url: str = ""
     """URL at which browsers reach the collector."""
+    query_url: str = ""
+    """Public URL of the query service, if the settings name one."""
+    oidc: OidcSignIn | None = None
+    """Single sign-on; None where the settings name no identity provider."""
+    sign_up_rules: SignUpRules = SignUpRules()
+    """Who joins an organization without an invitation."""
+    proxy_header: ProxyHeader | None = None
+    """The header in which a proxy sends who signed in; None where it signs nobody in."""
     results: PreparedResults | None = None
     """Prepared results; None where the settings switch them off."""
     app_schemes: Sequence[str] = ()
@@ -194,6 +206,10 @@ class QueryDependencies(Struct, frozen=True):
         key = self.sign_ins.key_of_cookie(request, self.registry)
         if key is None:
             raise Unauthorized(KEY_REQUIRED)
+        if isinstance(key, PersonKey) and key.way is Way.PROXY:
+            email = email_from_proxy(request.scope, self.proxy_header)
+            if email != key.account.email:  # somebody else has signed in at the proxy meanwhile
+                raise Unauthorized(ENDED)
         return key
 
     def api_key_text(self, request: Request) -> str | None:

@@ -58,6 +58,10 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     ),
     "links": ("links.links", "Short links of organizations."),
     "keys": ("keys.keys", "API keys of organizations."),
+    "people": (
+        "people.people",
+        "Invite people, change what they may do, and help those who cannot sign in.",
+    ),
     "sign-in-link": (
         "sign_in_link.sign_in_link",
         "Print an address that signs in once, within 15 minutes, with the access of an API key.",

@@ -15,10 +15,7 @@ from query.dependencies import BODY_ERRORS, KEY_ERRORS, QueryDependencies, Query
 from query.request.body import read_json
 from query.request.query_string import strict_query_string
 from query.resources.invitations import create_account, hash_new_password
-from query.resources.quiet_refusals import quiet_refusals
-from query.resources.sign_in import MeResponse, me_response
-from query.response.json_response import json_response
-from query.sign_in.person_sign_in import (
+from query.resources.person_sign_in import (
     TOTP_PURPOSE,
     begin_session,
     change_account,
@@ -29,6 +26,9 @@ from query.sign_in.person_sign_in import (
     totp_secret,
     verify_code,
 )
+from query.resources.quiet_refusals import quiet_refusals
+from query.resources.sign_in import MeResponse, me_response
+from query.response.json_response import json_response
 from query.sign_in.session_cookie import set_session_cookie
 from schemas.errors import Conflict, Forbidden, Malformed, NotFound
 from schemas.http import openapi

@@ -19,8 +19,8 @@ from schemas.plans import Group
 from schemas.registry import KeyScope
 from schemas.registry.audit_names import KINDS, Names
 from schemas.registry.audit_trail import MAX_VALUE_LENGTH
-from schemas.registry.records import Action, Change
 from schemas.registry.people import PERSON_ACTOR
+from schemas.registry.records import Action, Change
 from schemas.runtime.clock import format_instant
 
 MAX_NUMBER = 999_999_999
@@ -41,9 +41,11 @@ class AuditEntry(Struct, rename="camel"):
 
     number: Annotated[int, Meta(description="larger for later changes")]
     at: str
-    actor: Annotated[str, Meta(
-            description="`person:` with an e-mail address, `key:` with the id of an API key, `cli`, "
-            "or a process"
+    actor: Annotated[
+        str,
+        Meta(
+            description="`person:` with an e-mail address, `key:` with the id of an API key, "
+            "`cli`, or a process"
         ),
     ]
     action: Action

@@ -21,6 +21,8 @@ from query.resources import (
     sign_in,
     websites,
 )
+from query.resources.oidc import oidc_endpoints
+from query.resources.vouched_sign_in import sign_in_by_email
 
 ENDPOINTS: tuple[QueryEndpoint, ...] = (
     *receipts.ENDPOINTS,
@@ -33,6 +35,7 @@ ENDPOINTS: tuple[QueryEndpoint, ...] = (
     *invitations.ENDPOINTS,
     *account.ENDPOINTS,
     *people.ENDPOINTS,
+    *oidc_endpoints(sign_in_by_email),
     *organization.ENDPOINTS,
     *websites.ENDPOINTS,
     *keys.ENDPOINTS,

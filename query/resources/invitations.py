@@ -10,13 +10,7 @@ from starlette.responses import Response
 
 from query.dependencies import BODY_ERRORS, KEY_ERRORS, QueryDependencies, QueryEndpoint
 from query.request.body import read_json
-from query.resources.quiet_refusals import quiet_refusals
-from query.resources.sign_in import NO_PASSWORDS, REQUEST_PARAMETER, MeResponse, me_response
-from query.response.bodies import SuccessResponse
-from query.response.json_response import json_response
-from query.sign_in.links import SentLink, send_reset
-from query.sign_in.person_sign_in import (
-    MAILED,
+from query.resources.person_sign_in import (
     account_of_reset,
     begin_session,
     change_account,
@@ -24,9 +18,15 @@ from query.sign_in.person_sign_in import (
     find_account,
     new_account,
     normal_email,
+    send_reset,
     store_of_person,
     verify_password,
 )
+from query.resources.quiet_refusals import quiet_refusals
+from query.resources.sign_in import NO_PASSWORDS, REQUEST_PARAMETER, MeResponse, me_response
+from query.response.bodies import SuccessResponse
+from query.response.json_response import json_response
+from query.sign_in.person_links import MAILED, SentLink
 from query.sign_in.same_origin import require_same_origin
 from schemas.errors import Conflict, Forbidden, Malformed, Unauthorized
 from schemas.http import openapi

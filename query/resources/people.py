@@ -9,6 +9,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 from starlette.responses import Response
 
 from query.resources.pagination import page_parameters
+from query.resources.person_sign_in import memberships, normal_email, send_invitation, send_reset
 from query.resources.resource import (
     Access,
     Action,
@@ -24,8 +25,7 @@ from query.resources.resource import (
 )
 from query.response.bodies import SuccessResponse, response_types
 from query.response.json_response import json_response
-from query.sign_in.links import SentLink, send_invitation, send_reset
-from query.sign_in.person_sign_in import memberships, normal_email
+from query.sign_in.person_links import SentLink
 from schemas.errors import Conflict, Forbidden, Malformed
 from schemas.http import openapi
 from schemas.http.auth import authorize_website

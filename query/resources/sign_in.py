@@ -12,14 +12,17 @@ from query.dependencies import BODY_ERRORS, KEY_ERRORS, QueryDependencies, Query
 from query.request.body import read_json
 from query.request.filters import Filter
 from query.request.query_string import strict_query_string
-from query.resources.quiet_refusals import quiet_refusals
-from query.response.json_response import json_response
-from query.sign_in.person_sign_in import (
+from query.resources.person_sign_in import (
     begin_session,
     membership,
     normal_email,
     verify_password,
 )
+from query.resources.quiet_refusals import quiet_refusals
+from query.resources.vouched_sign_in import member_of_identity
+from query.response.json_response import json_response
+from query.sign_in.identity import Identity
+from query.sign_in.proxy_header import email_from_proxy
 from query.sign_in.same_origin import require_same_origin
 from query.sign_in.session_cookie import clear_session_cookie, set_session_cookie
 from query.sign_in.share_access import ShareKey
@@ -39,6 +42,8 @@ from schemas.runtime.clock import format_instant
 FAILED_SIGN_INS = AttemptLimit("sign-in", Limit(10), "failed sign-ins from one network")
 WEBSITE_SCOPES = (KeyScope.READ_DATA, KeyScope.READ_LINKS, KeyScope.MANAGE_WEBSITES)
 """A key with one of these sees its websites."""
+NO_PROXY = "No proxy that is trusted here says who you are"
+NO_MEMBER = "has no access here; ask somebody who manages people for an invitation"
 NO_PASSWORDS = "Sign-in with a password is switched off here; use single sign-on"
 LINK_USED = (
     "The sign-in link is not valid, was used or has ended; `tidemark sign-in-link` prints a new one"
@@ -167,6 +172,8 @@ async def sign_in(dependencies: QueryDependencies, request: Request) -> Response
     body = await read_json(request, SignInBody)
     if isinstance(body.email, str) and isinstance(body.password, str):
         return await _sign_in_with_password(dependencies, request, body)
+    if body.proxy is True:
+        return await _sign_in_by_proxy(dependencies, request)
     middleware: HttpMiddleware = request.scope["app"]
     network, admission = middleware.client_network(request.scope), middleware.admission
     try:
@@ -200,16 +207,28 @@ async def _sign_in_with_password(
     )
 
 
+async def _sign_in_by_proxy(dependencies: QueryDependencies, request: Request) -> Response:
+    email = email_from_proxy(request.scope, dependencies.proxy_header)
+    dependencies.admit_public(request)
+    if email is None:
+        raise Unauthorized(NO_PROXY)
+    member = await member_of_identity(dependencies, Identity(email, "", (), "proxy"))
+    if member is None:
+        raise Forbidden(f"{email} {NO_MEMBER}")
+    respond = partial(me_response, dependencies)
+    return await begin_session(dependencies, request, respond, member, Way.PROXY)
+
+
 async def show_ways(dependencies: QueryDependencies, request: Request) -> Response:
     """GET: how people sign in."""
     dependencies.admit_public(request)
-    access = dependencies.access
-    oidc = OidcWay(access.oidc_name, "/v1/sign-in/oidc") if access.oidc_name else None
+    access, single = dependencies.access, dependencies.oidc
+    oidc = OidcWay(single.access.name, "/v1/sign-in/oidc") if single else None
     ways = SignInWays(
         success=True,
         password=access.password_sign_in,
         oidc=oidc,
-        proxy=access.proxy_header != "",
+        proxy=dependencies.proxy_header is not None,
         mail=access.mailer is not None,
     )
     return json_response(ways)

@@ -30,7 +30,7 @@ def session_cookies(request: Request) -> Sequence[str]:
 
 def session_cookie_name(request: Request) -> str:
     """The name of the cookie that browsers send for the scheme of the request."""
-    return SECURE_SESSION_COOKIE if _is_https(request) else SESSION_COOKIE
+    return SECURE_SESSION_COOKIE if is_https(request) else SESSION_COOKIE
 
 
 def holder_of_session_cookie(scope: Scope) -> str | None:
@@ -42,7 +42,7 @@ def holder_of_session_cookie(scope: Scope) -> str | None:
 
 def set_session_cookie(response: Response, request: Request, value: str, seconds: int) -> None:
     """Send the cookie, which no script reads, and the one beside it; no other site sends them."""
-    secure = _is_https(request)
+    secure = is_https(request)
     for name, text, hidden in (
         (session_cookie_name(request), value, True),
         (SIGNED_IN_COOKIE, "1" if value else "", False),
@@ -67,6 +67,7 @@ def _cookies(request: Request) -> str:
     return header(request.scope, b"cookie") or ""
 
 
-def _is_https(request: Request) -> bool:
+def is_https(request: Request) -> bool:
+    """Whether the browser reaches the service by HTTPS."""
     middleware: HttpMiddleware = request.scope["app"]
     return middleware.scheme(request.scope) == "https"

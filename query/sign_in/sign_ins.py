@@ -119,8 +119,7 @@ class SignIns:
     def key_of(self, token: SignedToken, registry: Snapshot) -> Key:
         """The active key that a token names, or the rights of the person; Unauthorized."""
         if (member_id := member_of_subject(token.subject)) is not None:
-            is_vouched_for = way_of_subject(token.subject) is not Way.PASSWORD
-            rights = person_key(registry, member_id, is_vouched_for)
+            rights = person_key(registry, member_id, way_of_subject(token.subject))
             if rights is None:
                 raise Unauthorized(ENDED)
             self._seen[token.id] = self._clock()

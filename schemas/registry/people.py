@@ -14,6 +14,7 @@ from msgspec import structs
 
 from schemas.registry.api_keys import KEY_SCOPES, KeyScope
 from schemas.registry.records import Account, Key, Member
+from schemas.registry.sign_ins import Way
 
 if TYPE_CHECKING:
     from schemas.registry.snapshot import Snapshot
@@ -63,6 +64,8 @@ class PersonKey(Key, frozen=True, kw_only=True):
     """What the rights are narrowed to; None: the whole organization."""
     limit: tuple[str, ...] = KEY_SCOPES
     """Scopes of the personal API key that was sent; a session has all."""
+    way: Way | None = None
+    """How the person signed in; None: with a personal API key."""
     needs_second_factor: bool = False
 
     def has_scope(self, scope: str) -> bool:
@@ -101,18 +104,18 @@ def _has(scopes: Sequence[str], scope: str) -> bool:
 
 
 def person_key(
-    registry: "Snapshot", member_id: str | None, vouched_for: bool = False
+    registry: "Snapshot", member_id: str | None, way: Way | None = None
 ) -> PersonKey | None:
     """The rights of a member; None when there is none, or the invitation is not accepted.
 
-    `vouched_for`: somebody else has verified the person, so that no second factor is needed.
+    Only who signed in with a password needs a second factor: others are verified elsewhere.
     """
     member = registry.members.get(member_id or "")
     account = registry.accounts.get((member and member.account_id) or "")
     if member is None or account is None:
         return None
     organization = registry.organizations[member.organization_id]
-    required = organization.require_second_factor and not vouched_for
+    required = organization.require_second_factor and way is Way.PASSWORD
     needs_second_factor = required and not account.second_factor
     roles = {} if needs_second_factor else dict(_website_roles(registry, member))
     is_whole = member.role is not None
@@ -129,6 +132,7 @@ def person_key(
         account=account,
         website_scopes={website_id: ROLE_SCOPES[role] for website_id, role in roles.items()},
         allowed_websites=None if is_whole else frozenset(roles),
+        way=way,
         needs_second_factor=needs_second_factor,
     )
 
@@ -145,7 +149,7 @@ def key_of_person(registry: "Snapshot", key: Key) -> Key | None:
     """An API key within the roles of the person that it belongs to; None when that one is gone."""
     if key.member_id is None:
         return key
-    rights = person_key(registry, key.member_id, vouched_for=True)
+    rights = person_key(registry, key.member_id)
     if rights is None:
         return None
     return structs.replace(

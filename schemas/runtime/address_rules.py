@@ -108,6 +108,7 @@ ADDRESS_RULES: Mapping[str, Rule] = {
     "kafka": kafka_problem,
     "collect_url": url_problem,
     "query_url": url_problem,
+    "oidc_issuer": url_problem,
     "country_headers": country_headers_problem,
     "link_schemes": link_schemes_problem,
     "engine": engine_problem,

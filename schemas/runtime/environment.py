@@ -17,6 +17,12 @@ from schemas.runtime.limits_access import InvalidLimitsAccess, limits_arguments
 from schemas.runtime.mail_access import InvalidMailAccess, mail_server
 from schemas.runtime.networks import parse_networks
 from schemas.runtime.settings import Settings
+from schemas.runtime.sign_in_access import (
+    InvalidSignInAccess,
+    oidc_access,
+    proxy_header,
+    sign_up_rules,
+)
 
 PREFIX = "TIDEMARK_"
 OTHER_VARIABLES = ("TIDEMARK_API_KEY", "TIDEMARK_KEY")
@@ -66,7 +72,15 @@ def load_settings(environ: Mapping[str, str] = os.environ) -> Settings:
         client_arguments(settings)
         limits_arguments(settings)
         mail_server(settings)
-    except (InvalidKafkaAccess, InvalidLimitsAccess, InvalidMailAccess) as error:
+        oidc_access(settings)
+        sign_up_rules(settings)
+        proxy_header(settings)
+    except (
+        InvalidKafkaAccess,
+        InvalidLimitsAccess,
+        InvalidMailAccess,
+        InvalidSignInAccess,
+    ) as error:
         raise InvalidSetting(str(error)) from None
     if unsafe := unsafe_commits(settings.lake_url, environ):
         raise InvalidSetting(unsafe)

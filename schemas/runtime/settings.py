@@ -505,6 +505,83 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         Meta(description="sender of mail (`Tidemark <stats@shop.example>`); needed with smtp_url"),
     ] = ""
 
+    # People who sign in with an identity provider, or behind a proxy that signs them in
+    password_sign_in: Annotated[
+        bool, Meta(description="whether people may sign in with a password; API keys always may")
+    ] = True
+    oidc_issuer: Annotated[
+        str,
+        Meta(
+            examples=["https://accounts.google.com", "https://id.shop.example/realms/staff"],
+            pattern=r"^(https?://[^\s/]+(/\S*)?)?$",
+            description="issuer of the identity provider for single sign-on (OpenID Connect), "
+            "without `/.well-known/…`; empty: none",
+        ),
+    ] = ""
+    oidc_client_id: Annotated[
+        str, Meta(description="client id that the identity provider gave to this installation")
+    ] = ""
+    oidc_client_secret_file: Annotated[str, Meta(description="file with the client secret")] = ""
+    oidc_name: Annotated[
+        str,
+        Meta(
+            min_length=1,
+            max_length=60,
+            description="name of the identity provider on the button of the sign-in page",
+        ),
+    ] = "single sign-on"
+    oidc_scopes: Annotated[
+        str, Meta(description="scopes to request, separated by spaces; `openid` is one of them")
+    ] = "openid email profile"
+    oidc_trusts_email: Annotated[
+        bool,
+        Meta(
+            description="accept e-mail addresses that the provider does not mark as verified "
+            "(Entra sends no `email_verified`)"
+        ),
+    ] = False
+    oidc_groups_claim: Annotated[
+        str,
+        Meta(
+            min_length=1,
+            description="claim with the groups of a person; dots reach into objects, as in "
+            "`realm_access.roles`",
+        ),
+    ] = "groups"
+    oidc_group_roles: Annotated[
+        str,
+        Meta(
+            description="roles of groups (`group=role`, comma-separated; owner, admin, analyst, "
+            "viewer); of several the highest counts"
+        ),
+    ] = ""
+    oidc_organization: Annotated[
+        str, Meta(description="id of the organization that people join who sign up")
+    ] = ""
+    oidc_sign_up_domains: Annotated[
+        str,
+        Meta(
+            description="e-mail domains (comma-separated) whose people may sign up without an "
+            "invitation, as viewers unless a group says more"
+        ),
+    ] = ""
+    proxy_email_header: Annotated[
+        str,
+        Meta(
+            examples=["X-Forwarded-Email"],
+            pattern=r"^[A-Za-z0-9!#$%&'*+.^_`|~-]*$",
+            description="header in which a proxy that signs people in sends their e-mail address; "
+            "empty: none",
+        ),
+    ] = ""
+    proxy_networks: Annotated[
+        str,
+        Meta(
+            description="addresses (CIDR, comma-separated) of that proxy as it connects; from "
+            "others the header has no effect"
+        ),
+    ] = ""
+
     # Everything else
     demo: Annotated[
         bool, Meta(description="first start: create the demo website and send it a week of traffic")

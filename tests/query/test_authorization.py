@@ -48,6 +48,8 @@ def requests() -> Iterator[Request]:
     no_link = {"link": "none"}
     opened = "/v1/shares/open"
     yield Request(route=("POST", opened), path=opened, body=no_link, good=404)
+    for path in ("/v1/sign-in/oidc", "/v1/sign-in/oidc/callback"):  # not set up
+        yield Request(route=("GET", path), path=path, good=404)
     for method in ("POST", "DELETE"):  # from no page of this origin
         yield Request(route=(method, "/v1/sign-in"), path="/v1/sign-in", good=403)
 

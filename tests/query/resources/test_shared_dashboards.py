@@ -13,7 +13,13 @@ from tests.query.shared_dashboards import link_of, opened, share
 PASSWORD = "correct horse"
 GERMAN = {"field": "country", "operator": "eq", "value": "DE"}
 HALF_A_DAY = "2026-11-30T12:53:20.000Z"
-SHOP = {"id": "shop", "name": "", "domain": "shop.example", "timezone": "UTC"}
+SHOP = {
+    "id": "shop",
+    "name": "",
+    "domain": "shop.example",
+    "timezone": "UTC",
+    "scopes": ["read:data"],
+}
 
 
 def test_a_link_opens_without_a_key(service: InProcessService) -> None:
@@ -36,6 +42,7 @@ def test_a_link_opens_without_a_key(service: InProcessService) -> None:
         "organization": None,
         "websites": [SHOP],
         "key": None,
+        "person": None,
         "collectUrl": "http://127.0.0.1:4000",
         "keepBounds": {"minimum": 0, "maximum": 0},
         "scopes": ["read:data"],

@@ -151,7 +151,7 @@ def test_either_a_key_or_a_token_is_given(browser: Browser, body: object) -> Non
 
     assert (reply.status, reply.json["error"]) == (
         400,
-        "Give either 'key', an API key, or 'token', that of a sign-in link",
+        "Give 'email' with 'password', or 'key', an API key, or 'token', that of a sign-in link",
     )
 
 

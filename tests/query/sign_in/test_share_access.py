@@ -22,6 +22,8 @@ OPEN_TO_ALL = {
     ("GET", "/v1/query/metrics"),
     ("POST", "/v1/shares/open"),
     ("GET", "/v1/sign-in"),
+    ("GET", "/v1/sign-in/oidc"),
+    ("GET", "/v1/sign-in/oidc/callback"),
 }
 OF_BROWSERS = {
     ("POST", "/v1/sign-in"),

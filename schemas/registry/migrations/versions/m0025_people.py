@@ -7,7 +7,9 @@ revision = "0025"
 down_revision = "0024"
 
 
-def _reference(column: str, table: str, of: str, nullable: bool = False) -> list[sa.schema.SchemaItem]:
+def _reference(
+    column: str, table: str, of: str, nullable: bool = False
+) -> list[sa.schema.SchemaItem]:
     return [
         sa.Column(column, sa.String(32), nullable=nullable),
         sa.ForeignKeyConstraint(
@@ -74,5 +76,5 @@ def upgrade() -> None:
         keys.create_foreign_key(
             op.f("fk_keys_member_id_members"), "members", ["member_id"], ["id"], ondelete="CASCADE"
         )
-    if op.get_bind().dialect.name == "postgresql":  # SQLite knows no lengths
-        op.alter_column("changes", "actor", existing_type=sa.String(64), type_=sa.String(300))
+    with op.batch_alter_table("changes") as changes:
+        changes.alter_column("actor", existing_type=sa.String(64), type_=sa.String(300))

@@ -15,6 +15,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from query.dependencies import QueryDependencies
+from query.sign_in.person_links import PersonLinks, SentLink, password_mark
 from query.sign_in.session_cookie import set_session_cookie
 from schemas.errors import Forbidden, SecondFactorRequired, Unauthorized
 from schemas.http.admission import AttemptLimit
@@ -33,14 +34,10 @@ from schemas.registry.people import PERSON_ACTOR, person_key
 from schemas.registry.sealing import InvalidSealedText, unseal
 from schemas.registry.second_factor import matching_step, use_recovery_code
 from schemas.registry.sign_ins import Way
-from schemas.registry.signed_tokens import SignedToken, TokenKind
+from schemas.registry.signed_tokens import TokenKind
 from schemas.registry.store import RegistryStore
 
 TOTP_PURPOSE = "second factor"
-RESET_MS = 3_600_000
-INVITATION_MS = 7 * 24 * 3_600_000
-MAILED = "mailed"
-"""Ends the subject of an invitation that was mailed: whoever has it reads mail at that address."""
 PASSWORD_ATTEMPTS = (
     AttemptLimit("password-network", Limit(30), "sign-ins with a password from one network"),
     AttemptLimit("password-account", Limit(10), "sign-ins with a password to this account"),
@@ -187,7 +184,7 @@ async def begin_session(
     Sessions that the browser had are ended: it has one cookie.
     """
     await dependencies.refresh_registry()
-    rights = person_key(dependencies.registry, member.id, way is not Way.PASSWORD)
+    rights = person_key(dependencies.registry, member.id, way)
     if rights is None:
         raise Forbidden(NO_ACCESS)
     sign_ins, account_id = dependencies.sign_ins, rights.account.id
@@ -221,11 +218,20 @@ def browser_name(user_agent: str) -> str:
     return " on ".join(family for family in families if family)[:255] or "unknown browser"
 
 
-def reset_token(account: Account, now_ms: int) -> SignedToken:
-    """Sets the password of the account once: it names the present one."""
-    return SignedToken(
-        TokenKind.PASSWORD_RESET, _hash(account.password_hash or ""), account.id, now_ms + RESET_MS
-    )
+async def send_invitation(dependencies: QueryDependencies, member: Member) -> SentLink:
+    """Mail the invitation of a member, or show it."""
+    organization = dependencies.registry.organizations[member.organization_id]
+    return await _links(dependencies).invite(member, organization.name, dependencies.clock())
+
+
+async def send_reset(dependencies: QueryDependencies, account: Account) -> SentLink:
+    """Mail a link that sets a new password, or show it."""
+    return await _links(dependencies).reset_password(account, dependencies.clock())
+
+
+def _links(dependencies: QueryDependencies) -> PersonLinks:
+    access = dependencies.access
+    return PersonLinks(access.query_url, dependencies.sign_ins.sign, access.mailer)
 
 
 async def account_of_reset(dependencies: QueryDependencies, text: str) -> Account | None:
@@ -239,7 +245,7 @@ async def account_of_reset(dependencies: QueryDependencies, text: str) -> Accoun
         )
     except RecordNotFound:
         return None
-    return account if token.id == _hash(account.password_hash or "") else None
+    return account if token.id == password_mark(account) else None
 
 
 async def _count(request: Request, limit: AttemptLimit, subject: str) -> None:

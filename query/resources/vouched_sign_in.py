@@ -1,0 +1,131 @@
+"""Sign-in of people whom an identity provider, or the proxy before the service, vouches for."""
+
+from typing import Any
+
+from msgspec import structs
+from starlette.requests import Request
+from starlette.responses import Response
+
+from query.dependencies import QueryDependencies
+from query.resources.person_sign_in import (
+    begin_session,
+    change_account,
+    find_account,
+    memberships,
+    new_account,
+    store_of_person,
+)
+from query.sign_in.identity import Identity, Problem
+from schemas.registry import Account, Member, RecordConflict, RegistryStore
+from schemas.registry.ids import random_id
+from schemas.registry.sign_ins import Way
+
+
+async def sign_in_by_email(
+    dependencies: QueryDependencies, request: Request, response: Response, identity: Identity
+) -> Problem | None:
+    """Sign in the person: the response sets the session cookie. The problem, if there is one."""
+    member = await member_of_identity(dependencies, identity)
+    if member is None:
+        return Problem.NO_ACCESS
+    way = Way(identity.way)
+    await begin_session(dependencies, request, lambda _key, _end: response, member, way)
+    return None
+
+
+async def member_of_identity(dependencies: QueryDependencies, identity: Identity) -> Member | None:
+    """The membership of the person; None for somebody who has none and may not join.
+
+    Invitations to the address are accepted, and groups give their role, at each sign-in. Who is
+    no member joins the organization of the settings if they say so.
+    """
+    account = await find_account(dependencies, identity.email)
+    invited = [
+        member
+        for member in dependencies.registry.members.values()
+        if member.email == identity.email and member.account_id is None
+    ]
+    role = dependencies.sign_up_rules.sign_up_role(identity.email, identity.groups)
+    known = account is not None and bool(memberships(dependencies.registry, account.id))
+    if not known and not invited and role is None:
+        return None
+    account = await _proved_account(dependencies, account, identity)
+    await _join(dependencies, account, identity, invited)
+    await dependencies.refresh_registry()
+    members = memberships(dependencies.registry, account.id)
+    return members[0] if members else None
+
+
+async def _proved_account(
+    dependencies: QueryDependencies, account: Account | None, identity: Identity
+) -> Account:
+    """The account of the identity.
+
+    One whose address nobody had proved may have been made by somebody else: its password and
+    sessions end, so that whoever made it has no access to what this person gets.
+    """
+    if account is None:
+        account = new_account(
+            identity.email, identity.name[:255], dependencies.clock(), email_proved=True
+        )
+        made, store = account, store_of_person(dependencies, account)
+        return await dependencies.in_registry(lambda: store.create(made))
+    if account.email_proved:
+        return account
+    account_id, sign_ins = account.id, dependencies.sign_ins
+    nothing: dict[str, Any] = {"password_hash": None, "totp_secret": None, "recovery_hashes": ()}
+    account = await change_account(
+        dependencies, account, email_proved=True, second_factor=False, **nothing
+    )
+    await dependencies.in_registry(lambda: sign_ins.end_sessions(account_id))
+    return account
+
+
+async def _join(
+    dependencies: QueryDependencies,
+    account: Account,
+    identity: Identity,
+    invited: list[Member],
+) -> None:
+    """Accept invitations; in the organization of the settings the person has the role of groups."""
+    rules, now = dependencies.sign_up_rules, dependencies.clock()
+    role_of_groups = rules.role_of_groups(identity.groups)
+    joined = [*invited, *memberships(dependencies.registry, account.id)]
+    changed = []
+    for member in joined:
+        has_role = role_of_groups and member.organization_id == rules.organization_id
+        after = structs.replace(
+            member,
+            account_id=account.id,
+            invitation=None,
+            role=role_of_groups if has_role else member.role,
+        )
+        if after != member:
+            changed.append(after)
+    owner = rules.organization_id
+    role = rules.sign_up_role(identity.email, identity.groups)
+    is_member = any(member.organization_id == owner for member in joined)
+    joins = role is not None and owner in dependencies.registry.organizations and not is_member
+    person = store_of_person(dependencies, account)
+
+    def write(store: RegistryStore) -> None:
+        for member in changed:
+            fields = {"account_id": member.account_id, "invitation": None, "role": member.role}
+            store.update(Member, member.id, now, **fields)
+        if joins:
+            store.create(
+                Member(
+                    id=random_id(12),
+                    organization_id=owner,
+                    account_id=account.id,
+                    email=account.email,
+                    role=role,
+                    created_at=now,
+                    updated_at=now,
+                )
+            )
+
+    try:
+        await dependencies.in_registry(lambda: write(person))
+    except RecordConflict:
+        return  # another tab of the same person was first, or the organization is full
