@@ -219,7 +219,7 @@ def test_a_second_factor_is_set_up_and_asked_for(
     codes = browser.text(".recovery-codes pre").split()
     assert len(codes) == 10
     browser.press("I have kept them")
-    browser.until("document.querySelector('main').innerText.includes('10 recovery codes left')")
+    browser.until("document.querySelector('main')?.innerText.includes('10 recovery codes left')")
 
     person.sign_in(other_browser)
     other_browser.type_into("input[name=code]", codes[0])
@@ -227,7 +227,7 @@ def test_a_second_factor_is_set_up_and_asked_for(
     other_browser.until("document.querySelector('.rail')")
     other_browser.tab.go(f"{browser.url}/account")
     other_browser.until(
-        "document.querySelector('main').innerText.includes('9 recovery codes left')"
+        "document.querySelector('main')?.innerText.includes('9 recovery codes left')"
     )
 
 
@@ -279,7 +279,9 @@ def test_a_required_second_factor_comes_before_everything_else(
         dashboard.open("setup", part="organization")
         dashboard.press("Require a second factor …")
         dashboard.press("Require a second factor", "dialog form")
-        dashboard.until("document.querySelector('main').innerText.includes('No longer require it')")
+        dashboard.until(
+            "document.querySelector('main')?.innerText.includes('No longer require it')"
+        )
 
         tab.tell("Network.clearBrowserCookies")
         person.sign_in(dashboard)
