@@ -14,6 +14,9 @@ OWNER = "olga@shop.example"
 class PersonBrowser(Browser):
     """The browser of a person."""
 
+    landed: str = ""
+    """The page at which single sign-on ended."""
+
     def sign_in_with(self, email: str, password: str = PASSWORD, **more: Any) -> Reply:
         """Sign in with a password."""
         return self.ask("POST", "/v1/sign-in", {"email": email, "password": password, **more})
