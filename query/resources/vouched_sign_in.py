@@ -18,6 +18,7 @@ from query.resources.person_sign_in import (
 from query.sign_in.identity import Identity, Problem
 from schemas.registry import Account, Member, RecordConflict, RegistryStore
 from schemas.registry.ids import random_id
+from schemas.registry.people import Role
 from schemas.registry.sign_ins import Way
 
 
@@ -93,8 +94,8 @@ async def _join(
     def write(store: RegistryStore) -> None:
         for member in members:
             fields: dict[str, Any] = {"account_id": account.id, "invitation": None}
-            if role_of_groups and member.organization_id == owner:
-                fields["role"] = role_of_groups
+            if role_of_groups and member.organization_id == owner and member.role != Role.OWNER:
+                fields["role"] = role_of_groups  # an owner stays: somebody has to
             store.update(Member, member.id, now, **fields)
         if joins:
             store.create(

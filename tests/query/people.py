@@ -25,7 +25,8 @@ class PersonBrowser(Browser):
         """Who is signed in."""
         reply = self.ask("GET", "/v1/me")
         assert reply.status == 200, reply.json
-        return reply.json
+        json: Mapping[str, Any] = reply.json
+        return json
 
     def data(self, method: str, url: str, body: object = None, status: int = 200) -> Any:
         """The data of an answer."""
