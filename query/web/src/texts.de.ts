@@ -86,7 +86,7 @@ export const texts: Texts & MoreTexts = {
   },
   people: {
     title: "Personen", name: "Name", role: "Rolle", websites: "Websites", allWebsites: "alle", secondFactor: "Zweiter Faktor", yes: "ja", no: "nein",
-    lastSignIn: "Letzte Anmeldung", you: "diese Anmeldung", none: "Noch ist niemand eingeladen.",
+    lastSignIn: "Letzte Anmeldung", you: "eigenes Konto", none: "Noch ist niemand eingeladen.",
     hint: "Personen melden sich mit ihrer E-Mail-Adresse an. API-Schlüssel bleiben für Programme.",
     states: { active: "aktiv", invited: "eingeladen" },
     roles: { owner: "Inhaber", admin: "Admin", analyst: "Analyst", viewer: "Betrachter" },

@@ -38,7 +38,6 @@ export function App() {
   useEffect(() => {
     if (!SIGNS_IN.includes(base) && !isShared() && me.value === undefined) load(setError);
   }, [base]);
-  useEffect(() => listenToKeys(), []);
   if (error) return <main class="alone"><Failed error={error} retry={() => load(setError)} /></main>;
   if (isShared() && !me.value) return <OpenShare />;
   if (base === "invitation") return <AcceptInvitation />;
@@ -57,6 +56,7 @@ function load(setError: (error: RequestError | null) => void): void {
 function Dashboard() {
   const { base, view: id, item } = address.value;
   const user = me.value;
+  useEffect(() => listenToKeys(), []);
   useEffect(() => {
     if (!user || base) return;
     if (user.websites.length > 1) go({ base: ALL, view: "websites" }, { replace: true });

@@ -1,4 +1,5 @@
 // The account of the person who is signed in; while a second factor is needed, its enrolment alone.
+import { useEffect } from "preact/hooks";
 import { fetchJson } from "../api/request";
 import { loadSession, me, signOut } from "../api/session";
 import { useLoaded } from "../api/use";
@@ -21,6 +22,8 @@ export default function Account() {
   const needed = person?.secondFactorNeeded ?? false;
   const loaded = useLoaded(person ? `account ${person.id}` : null, async (signal) =>
     (await fetchJson<Schemas["AccountResponse"]>("/v1/account", { signal })).data);
+  const title = needed ? t.secondFactor.needed : t.title;
+  useEffect(() => void (document.title = `${title} · ${texts.app.name}`), [title]);
   const enrolled = () => {
     loaded.reload();
     void loadSession();
@@ -34,7 +37,7 @@ export default function Account() {
           <button type="button" class="button" onClick={() => void signOut()}><Icon name="log-out" />{texts.app.signOut}</button>
         </span>
       </header>
-      <h1>{needed ? t.secondFactor.needed : t.title}</h1>
+      <h1>{title}</h1>
       {needed && <p class="notice">{t.secondFactor.neededHint(me.value!.organization?.name ?? "")}</p>}
       {!person ? <Empty text={t.ofKey} /> : (
         <Async loaded={loaded}>

@@ -62,7 +62,7 @@ export function People() {
           {(people) => (
             <DataTable label={t.title} rows={people} rowKey={({ id }) => id} columns={[
               { key: "name", label: t.name, className: "breakable", render: (one) => <Named person={one} /> },
-              { key: "role", label: t.role, render: ({ role }) => roleName(role) },
+              { key: "role", className: "import-word", label: t.role, render: ({ role }) => roleName(role) },
               { key: "websites", extra: true, label: t.websites, className: "breakable", render: websiteRolesText },
               { key: "state", extra: true, label: moreTexts.setup.state, render: ({ state }) => t.states[state] },
               { key: "factor", extra: "wide", label: t.secondFactor, render: ({ secondFactor }) => (secondFactor ? t.yes : t.no) },
