@@ -36,7 +36,7 @@ from schemas.plans import Group
 from schemas.registry import Account, Key, KeyScope, Member
 from schemas.registry.ids import random_id
 from schemas.registry.passwords import password_matches
-from schemas.registry.people import PersonKey, Role
+from schemas.registry.people import PersonKey
 from schemas.registry.sealing import seal
 from schemas.registry.second_factor import (
     enrolment_uri,
@@ -49,6 +49,7 @@ from schemas.registry.sign_ins import Way, subject_of, way_of_subject
 from schemas.registry.signed_tokens import SignedToken
 from schemas.registry.validation import validate_email, validate_name
 from schemas.runtime.clock import format_instant
+from schemas.runtime.roles import Role
 
 Password = Annotated[str, Meta(min_length=1, max_length=200)]
 Code = Annotated[str, Meta(min_length=1, max_length=40)]

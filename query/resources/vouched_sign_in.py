@@ -18,8 +18,8 @@ from query.resources.person_sign_in import (
 from query.sign_in.identity import Identity, Problem
 from schemas.registry import Account, Member, RecordConflict, RegistryStore
 from schemas.registry.ids import random_id
-from schemas.registry.people import Role
 from schemas.registry.sign_ins import Way
+from schemas.runtime.roles import Role
 
 
 async def sign_in_by_email(
