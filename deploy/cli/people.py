@@ -25,10 +25,11 @@ from schemas.registry import (
     Website,
 )
 from schemas.registry.ids import random_id
-from schemas.registry.people import ROLES, WEBSITE_ROLES, Role
+from schemas.registry.people import WEBSITE_ROLES
 from schemas.registry.signed_tokens import sign
 from schemas.registry.validation import validate_email, validate_name
 from schemas.runtime.clock import format_instant, now_ms
+from schemas.runtime.roles import ROLES, Role
 from schemas.runtime.service_urls import public_query_url
 
 if TYPE_CHECKING:

@@ -36,7 +36,7 @@ from schemas.plans import Group
 from schemas.registry import Account, Key, KeyScope, Member
 from schemas.registry.ids import random_id
 from schemas.registry.passwords import password_matches
-from schemas.registry.people import PersonKey, Role
+from schemas.registry.people import PersonKey
 from schemas.registry.sealing import seal
 from schemas.registry.second_factor import (
     enrolment_uri,
@@ -49,6 +49,7 @@ from schemas.registry.sign_ins import Way, subject_of, way_of_subject
 from schemas.registry.signed_tokens import SignedToken
 from schemas.registry.validation import validate_email, validate_name
 from schemas.runtime.clock import format_instant
+from schemas.runtime.roles import Role
 
 Password = Annotated[str, Meta(min_length=1, max_length=200)]
 Code = Annotated[str, Meta(min_length=1, max_length=40)]
@@ -204,12 +205,12 @@ async def make_first_owner(dependencies: QueryDependencies, request: Request) ->
 
 async def show_account(dependencies: QueryDependencies, request: Request) -> Response:
     """GET."""
-    return _shown(dependencies, await _person(dependencies, request))
+    return _shown(dependencies, await signed_in_person(dependencies, request))
 
 
 async def change_own_account(dependencies: QueryDependencies, request: Request) -> Response:
     """PATCH: a new password ends all other sessions."""
-    person = await _person(dependencies, request)
+    person = await signed_in_person(dependencies, request)
     body = await read_json(request, AccountChanges)
     account = person.account
     if isinstance(body.name, str):
@@ -225,7 +226,7 @@ async def change_own_account(dependencies: QueryDependencies, request: Request) 
 
 async def switch_organization(dependencies: QueryDependencies, request: Request) -> Response:
     """POST: the same session goes on in another organization of the person."""
-    person = await _person(dependencies, request)
+    person = await signed_in_person(dependencies, request)
     body = await read_json(request, OtherOrganization)
     member = membership(dependencies, person.account, body.organization_id)
     way = way_of_subject(person.session.subject) or Way.PASSWORD
@@ -241,7 +242,7 @@ async def switch_organization(dependencies: QueryDependencies, request: Request)
 
 async def begin_second_factor(dependencies: QueryDependencies, request: Request) -> Response:
     """POST: a new secret, which a code has to confirm."""
-    person = await _person(dependencies, request)
+    person = await signed_in_person(dependencies, request)
     body = await read_json(request, SecondFactorStart)
     account = person.account
     if account.second_factor:
@@ -257,7 +258,7 @@ async def begin_second_factor(dependencies: QueryDependencies, request: Request)
 
 async def confirm_second_factor(dependencies: QueryDependencies, request: Request) -> Response:
     """PUT: the second factor is in use from now on, and other sessions end."""
-    person = await _person(dependencies, request)
+    person = await signed_in_person(dependencies, request)
     body = await read_json(request, SecondFactorCode)
     account = person.account
     if account.second_factor:
@@ -275,7 +276,7 @@ async def confirm_second_factor(dependencies: QueryDependencies, request: Reques
 
 async def end_second_factor(dependencies: QueryDependencies, request: Request) -> Response:
     """DELETE: with a code of it, or a recovery code."""
-    person = await _person(dependencies, request)
+    person = await signed_in_person(dependencies, request)
     body = await read_json(request, SecondFactorCode)
     account = person.account
     if not account.second_factor:
@@ -288,7 +289,7 @@ async def end_second_factor(dependencies: QueryDependencies, request: Request) -
 
 async def list_sessions(dependencies: QueryDependencies, request: Request) -> Response:
     """GET."""
-    person = await _person(dependencies, request)
+    person = await signed_in_person(dependencies, request)
     account_id, sign_ins = person.account.id, dependencies.sign_ins
     sessions = await dependencies.in_registry(lambda: sign_ins.sessions_of(account_id))
     data = [
@@ -309,7 +310,7 @@ async def list_sessions(dependencies: QueryDependencies, request: Request) -> Re
 
 async def end_session(dependencies: QueryDependencies, request: Request) -> Response:
     """DELETE of one session of the person."""
-    person = await _person(dependencies, request)
+    person = await signed_in_person(dependencies, request)
     account_id, sign_ins = person.account.id, dependencies.sign_ins
     ended_id = request.path_params["session_id"]
     if not await dependencies.in_registry(lambda: sign_ins.end_session(account_id, ended_id)):
@@ -319,11 +320,11 @@ async def end_session(dependencies: QueryDependencies, request: Request) -> Resp
 
 async def end_other_sessions(dependencies: QueryDependencies, request: Request) -> Response:
     """DELETE of all but the present one."""
-    await _end_others(dependencies, await _person(dependencies, request))
+    await _end_others(dependencies, await signed_in_person(dependencies, request))
     return Response(status_code=204)
 
 
-async def _person(dependencies: QueryDependencies, request: Request) -> SignedInPerson:
+async def signed_in_person(dependencies: QueryDependencies, request: Request) -> SignedInPerson:
     """The person of the session cookie; Forbidden for keys."""
     rights: Key = dependencies.identify(request)
     session = None if dependencies.api_key_text(request) else dependencies.sign_ins.session(request)

@@ -83,6 +83,10 @@ class ApiKeyResource(Struct, rename="camel", kw_only=True):
     prefix: Annotated[str, Meta(description="how the text of the key begins")]
     organization_id: str
     website_id: WebsiteId
+    person_id: Annotated[
+        str | None,
+        Meta(description="person that it belongs to, whose roles limit it; null: nobody"),
+    ]
     name: str
     scopes: list[str]
     state: KeyState
@@ -110,14 +114,20 @@ class CreatedApiKeyResponse(Struct):
 
 def key_resource(call: Call, key: Key) -> ApiKeyResource:
     """An API key as responses show it."""
+    return shown_key(key, call.now_ms)
+
+
+def shown_key(key: Key, now_ms: int) -> ApiKeyResource:
+    """An API key as responses show it."""
     return ApiKeyResource(
         id=key.id,
         prefix=f"{KEY_PREFIX}_{key.id}_",
         organization_id=key.organization_id,
         website_id=key.website_id,
+        person_id=key.member_id,
         name=key.name,
         scopes=list(key.scopes),
-        state=_state(key, call.now_ms),
+        state=_state(key, now_ms),
         expires_at=_instant(key.expires_at),
         revoked_at=_instant(key.revoked_at),
         last_used_at=_instant(key.last_used_at),

@@ -31,10 +31,11 @@ from schemas.http import openapi
 from schemas.http.auth import authorize_website
 from schemas.registry import Account, KeyScope, Member
 from schemas.registry.ids import random_id
-from schemas.registry.people import ROLES, WEBSITE_ROLES, PersonKey, Role
+from schemas.registry.people import WEBSITE_ROLES, PersonKey
 from schemas.registry.record_limits import MAX_RECORDS
 from schemas.registry.validation import validate_email, validate_name
 from schemas.runtime.clock import format_instant
+from schemas.runtime.roles import ROLES, Role
 
 Email = Annotated[str, Meta(min_length=3, max_length=254)]
 Name = Annotated[str, Meta(max_length=255)]

@@ -1,8 +1,8 @@
 """Sign-in of people whom an identity provider, or the proxy before the service, vouches for."""
 
+from collections.abc import Sequence
 from typing import Any
 
-from msgspec import structs
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -19,6 +19,7 @@ from query.sign_in.identity import Identity, Problem
 from schemas.registry import Account, Member, RecordConflict, RegistryStore
 from schemas.registry.ids import random_id
 from schemas.registry.sign_ins import Way
+from schemas.runtime.roles import Role
 
 
 async def sign_in_by_email(
@@ -39,21 +40,17 @@ async def member_of_identity(dependencies: QueryDependencies, identity: Identity
     Invitations to the address are accepted, and groups give their role, at each sign-in. Who is
     no member joins the organization of the settings if they say so.
     """
-    account = await find_account(dependencies, identity.email)
-    invited = [
-        member
-        for member in dependencies.registry.members.values()
-        if member.email == identity.email and member.account_id is None
-    ]
-    role = dependencies.sign_up_rules.sign_up_role(identity.email, identity.groups)
-    known = account is not None and bool(memberships(dependencies.registry, account.id))
-    if not known and not invited and role is None:
+    store, email = dependencies.store, identity.email
+    account = await find_account(dependencies, email)
+    members = await dependencies.in_registry(lambda: store.list(Member, email=email))
+    role = dependencies.sign_up_rules.sign_up_role(email, identity.groups)
+    if not members and role is None:
         return None
     account = await _proved_account(dependencies, account, identity)
-    await _join(dependencies, account, identity, invited)
+    await _join(dependencies, account, identity, members)
     await dependencies.refresh_registry()
-    members = memberships(dependencies.registry, account.id)
-    return members[0] if members else None
+    joined = memberships(dependencies.registry, account.id)
+    return joined[0] if joined else None
 
 
 async def _proved_account(
@@ -85,32 +82,20 @@ async def _join(
     dependencies: QueryDependencies,
     account: Account,
     identity: Identity,
-    invited: list[Member],
+    members: Sequence[Member],
 ) -> None:
     """Accept invitations; in the organization of the settings the person has the role of groups."""
     rules, now = dependencies.sign_up_rules, dependencies.clock()
-    role_of_groups = rules.role_of_groups(identity.groups)
-    joined = [*invited, *memberships(dependencies.registry, account.id)]
-    changed = []
-    for member in joined:
-        has_role = role_of_groups and member.organization_id == rules.organization_id
-        after = structs.replace(
-            member,
-            account_id=account.id,
-            invitation=None,
-            role=role_of_groups if has_role else member.role,
-        )
-        if after != member:
-            changed.append(after)
-    owner = rules.organization_id
+    owner, role_of_groups = rules.organization_id, rules.role_of_groups(identity.groups)
     role = rules.sign_up_role(identity.email, identity.groups)
-    is_member = any(member.organization_id == owner for member in joined)
+    is_member = any(member.organization_id == owner for member in members)
     joins = role is not None and owner in dependencies.registry.organizations and not is_member
-    person = store_of_person(dependencies, account)
 
     def write(store: RegistryStore) -> None:
-        for member in changed:
-            fields = {"account_id": member.account_id, "invitation": None, "role": member.role}
+        for member in members:
+            fields: dict[str, Any] = {"account_id": account.id, "invitation": None}
+            if role_of_groups and member.organization_id == owner and member.role != Role.OWNER:
+                fields["role"] = role_of_groups  # an owner stays: somebody has to
             store.update(Member, member.id, now, **fields)
         if joins:
             store.create(
@@ -125,6 +110,7 @@ async def _join(
                 )
             )
 
+    person = store_of_person(dependencies, account)
     try:
         await dependencies.in_registry(lambda: write(person))
     except RecordConflict:

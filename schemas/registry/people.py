@@ -6,7 +6,6 @@ that whoever authorizes a request for a scope cannot reach further with it.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from enum import StrEnum
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -15,6 +14,7 @@ from msgspec import structs
 from schemas.registry.api_keys import KEY_SCOPES, KeyScope
 from schemas.registry.records import Account, Key, Member
 from schemas.registry.sign_ins import Way
+from schemas.runtime.roles import ROLES, Role
 
 if TYPE_CHECKING:
     from schemas.registry.snapshot import Snapshot
@@ -25,20 +25,6 @@ SEVERAL = ""
 """The website of rights that are restricted to several ones: it is the id of none."""
 
 
-class Role(StrEnum):
-    """What a person is in an organization, or on a website."""
-
-    OWNER = "owner"
-    """As admin; only owners make, change and remove owners."""
-    ADMIN = "admin"
-    ANALYST = "analyst"
-    """Reads all, and saves goals, segments, funnels, annotations and explorations."""
-    VIEWER = "viewer"
-    """Reads all."""
-
-
-ROLES = tuple(role.value for role in Role)
-"""The highest first."""
 WEBSITE_ROLES = ROLES[1:]
 ROLE_SCOPES: Mapping[str, tuple[str, ...]] = {
     Role.OWNER: (KeyScope.ADMIN,),

@@ -7,12 +7,10 @@ from urllib.parse import urlsplit
 from msgspec import Struct
 
 from schemas.runtime.networks import Networks, parse_networks
+from schemas.runtime.roles import ROLES, Role
 from schemas.runtime.settings import Settings
 
 VARIABLE = "TIDEMARK_"
-ROLES = ("owner", "admin", "analyst", "viewer")
-"""The highest first."""
-SIGN_UP_ROLE = "viewer"
 DISCOVERY_PATH = "/.well-known/openid-configuration"
 ENTRA_HOST = "login.microsoftonline.com"
 SHARED_TENANTS = ("common", "organizations", "consumers")
@@ -55,7 +53,7 @@ class SignUpRules(Struct, frozen=True):
     def sign_up_role(self, email: str, groups: Iterable[str]) -> str | None:
         """The role of a person who has no membership; None when nobody let this person in."""
         is_welcome = email.rpartition("@")[2] in self.domains
-        return self.role_of_groups(groups) or (SIGN_UP_ROLE if is_welcome else None)
+        return self.role_of_groups(groups) or (Role.VIEWER.value if is_welcome else None)
 
 
 class ProxyHeader(Struct, frozen=True):

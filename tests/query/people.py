@@ -14,6 +14,9 @@ OWNER = "olga@shop.example"
 class PersonBrowser(Browser):
     """The browser of a person."""
 
+    landed: str = ""
+    """The page at which single sign-on ended."""
+
     def sign_in_with(self, email: str, password: str = PASSWORD, **more: Any) -> Reply:
         """Sign in with a password."""
         return self.ask("POST", "/v1/sign-in", {"email": email, "password": password, **more})
@@ -22,7 +25,8 @@ class PersonBrowser(Browser):
         """Who is signed in."""
         reply = self.ask("GET", "/v1/me")
         assert reply.status == 200, reply.json
-        return reply.json
+        json: Mapping[str, Any] = reply.json
+        return json
 
     def data(self, method: str, url: str, body: object = None, status: int = 200) -> Any:
         """The data of an answer."""

@@ -72,7 +72,7 @@ HEAVY_PACKAGES = {"duckdb", "pyarrow", "faust", "sqlalchemy", "aiokafka", "numpy
         (
             ("keys", "create", "--organization", "o"),
             "Missing option '--scope'. Choose from: track:events, read:data, read:links, "
-            "write:links, manage:websites, erase:visitors, admin",
+            "write:links, write:records, manage:websites, erase:visitors, admin",
         ),
     ],
 )

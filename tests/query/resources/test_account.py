@@ -6,6 +6,7 @@ import pyotp
 import pytest
 
 from schemas.registry import Account, Member, Organization
+from tests.asgi_client import request_once
 from tests.query.people import OWNER, PASSWORD, PersonBrowser, colleague, owner_of
 from tests.query.query_service import NOVEMBER, NOW, InProcessService
 
@@ -264,3 +265,37 @@ def test_a_page_of_another_site_cannot_use_the_session(owner: PersonBrowser) -> 
     ):
         reply = owner.ask("PATCH", "/v1/account", {"name": "x"}, headers)
         assert reply.status == 403
+
+
+def test_a_personal_key_reaches_no_further_than_the_person(owner: PersonBrowser) -> None:
+    service = owner.service
+    anna = colleague(owner, ANNA, websiteRoles={"shop": "viewer"})
+    made = anna.data("POST", "/v1/account/keys", {"name": "notebook", "scopes": ["admin"]}, 201)
+    summary = {"parameters": ["summary"], **NOVEMBER}
+
+    def ask(method: str, url: str, body: object = None) -> int:
+        reply = request_once(service.app, method, url, body, {"x-api-key": made["key"]})
+        return reply.status
+
+    assert ask("POST", "/v1/query?website_id=shop", summary) == 200
+    assert ask("POST", "/v1/query?website_id=blog", summary) == 403
+    assert ask("GET", "/v1/keys") == 403
+    assert ask("GET", "/v1/account") == 403
+    assert [key["id"] for key in anna.data("GET", "/v1/account/keys")] == [made["id"]]
+    assert owner.data("GET", f"/v1/keys/{made['id']}")["personId"] == made["personId"]
+    (person,) = [p for p in owner.data("GET", "/v1/people") if p["email"] == ANNA]
+    assert person["id"] == made["personId"]
+    assert owner.ask("DELETE", f"/v1/people/{person['id']}").status == 200
+    assert ask("POST", "/v1/query?website_id=shop", summary) == 401
+
+
+def test_scopes_limit_a_personal_key(owner: PersonBrowser) -> None:
+    made = owner.data("POST", "/v1/account/keys", {"scopes": ["read:data"]}, 201)
+    headers = {"x-api-key": made["key"]}
+
+    me = request_once(owner.service.app, "GET", "/v1/me", None, headers).json
+
+    assert me["scopes"] == ["read:data"]
+    assert request_once(owner.service.app, "GET", "/v1/people", None, headers).status == 403
+    assert owner.ask("DELETE", f"/v1/account/keys/{made['id']}").status == 204
+    assert request_once(owner.service.app, "GET", "/v1/me", None, headers).status == 401

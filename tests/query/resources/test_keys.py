@@ -47,6 +47,7 @@ def test_a_created_key_works_at_once_and_its_secret_is_shown_once(
         "prefix": f"tm_{key['id']}_",
         "organizationId": "acme",
         "websiteId": None,
+        "personId": None,
         "name": "reports",
         "scopes": ["read:data"],
         "state": "active",
