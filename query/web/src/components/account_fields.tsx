@@ -4,6 +4,8 @@ import { moreTexts } from "../texts.more";
 
 /** Characters of a password at least. */
 export const LEAST_PASSWORD = 10;
+/** As the service takes passwords; names and addresses may be a little longer there. */
+const MOST_CHARACTERS = 200;
 const t = moreTexts.signIn;
 
 export function Field({ name, label, value, change, type = "text", autocomplete, help, optional, readOnly, autofocus, least }: {
@@ -25,7 +27,7 @@ export function Field({ name, label, value, change, type = "text", autocomplete,
   // Preact has a type for the attributes of each type of input, and none for the three together.
   return (
     <label>{label}
-      <input ref={input} name={name} type={type as "text"} autocomplete={autocomplete} required={!optional} readOnly={readOnly} minLength={least} maxLength={255}
+      <input ref={input} name={name} type={type as "text"} autocomplete={autocomplete} required={!optional} readOnly={readOnly} minLength={least} maxLength={MOST_CHARACTERS}
         spellcheck={false} value={value} onInput={(event) => change?.(event.currentTarget.value)} />
       {help && <small>{help}</small>}
     </label>

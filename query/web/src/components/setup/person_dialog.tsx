@@ -17,6 +17,11 @@ const WEBSITE_ROLES = ["viewer", "analyst", "admin"] as const;
 /** With these there is nothing that a role on a website could add. */
 const ALL_MIGHTY: Role[] = ["owner", "admin"];
 
+/** Roles on websites that the organization still has. */
+function presentRoles(person: Person | null): Record<string, string> {
+  const ids = new Set(me.value?.websites.map(({ id }) => id));
+  return Object.fromEntries(Object.entries(person?.websiteRoles ?? {}).filter(([id]) => ids.has(id)));
+}
 
 export function PersonDialog({ person, close, saved }: {
   /** Null invites one. */
@@ -27,7 +32,7 @@ export function PersonDialog({ person, close, saved }: {
   const [email, setEmail] = useState("");
   const [name, setName] = useState("");
   const [role, setRole] = useState<Role>(person ? person.role ?? "" : "viewer");
-  const [websiteRoles, setWebsiteRoles] = useState(person?.websiteRoles ?? {});
+  const [websiteRoles, setWebsiteRoles] = useState(() => presentRoles(person));
   const { error, busy, submit } = useForm({ email: moreTexts.signIn.email, role: t.role, websiteRoles: t.onWebsites });
   const roles: readonly Exclude<Role, "">[] = me.value?.person?.role === "owner" ? ["viewer", "analyst", "admin", "owner"] : WEBSITE_ROLES;
   const send = async () => {
