@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 from schemas.registry import KEY_SCOPES, RegistryStore, validation
 from schemas.registry.migrate import migrate
@@ -23,13 +24,18 @@ WEBSITE = "shop"
 
 @contextmanager
 def query_alone(
-    folder: Path, rows: Sequence[Stored], name: str = "Shop", others: Sequence[str] = ()
+    folder: Path,
+    rows: Sequence[Stored],
+    name: str = "Shop",
+    others: Sequence[str] = (),
+    **settings: Any,
 ) -> Iterator[Tenant]:
     """A tenant whose websites hold the rows, while its query service runs.
 
     `others` are ids of further websites, each with a domain of that name.
     """
-    stack = Installation(folder, query_memory_mb=256, query_threads=1, query_seconds=60)
+    small = {"query_memory_mb": 256, "query_threads": 1, "query_seconds": 60}
+    stack = Installation(folder, **small, **settings)
     folder.mkdir(parents=True, exist_ok=True)
     migrate(stack.settings.registry_url)
     tenant = _tenant(stack, name, others)

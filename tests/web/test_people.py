@@ -103,6 +103,14 @@ def member(tenant: Tenant, email: str, **rights: Any) -> Member:
     return Member(email, post(tenant, "/v1/invitations/accept", body))
 
 
+def choose(dashboard: Dashboard, selector: str, value: str) -> None:
+    """Choose an option of a list."""
+    dashboard.until(
+        f"(list => list && (list.value = {value!r}, list.dispatchEvent("
+        f"new Event('change', {{ bubbles: true }}))))(document.querySelector({selector!r}))"
+    )
+
+
 def views(dashboard: Dashboard) -> list[str]:
     """The names of the views that the navigation lists."""
     names: list[str] = dashboard.until(
@@ -219,7 +227,7 @@ def test_a_second_factor_is_set_up_and_asked_for(
     codes = browser.text(".recovery-codes pre").split()
     assert len(codes) == 10
     browser.press("I have kept them")
-    browser.until("document.querySelector('main').innerText.includes('10 recovery codes left')")
+    browser.until("document.querySelector('main')?.innerText.includes('10 recovery codes left')")
 
     person.sign_in(other_browser)
     other_browser.type_into("input[name=code]", codes[0])
@@ -227,7 +235,7 @@ def test_a_second_factor_is_set_up_and_asked_for(
     other_browser.until("document.querySelector('.rail')")
     other_browser.tab.go(f"{browser.url}/account")
     other_browser.until(
-        "document.querySelector('main').innerText.includes('9 recovery codes left')"
+        "document.querySelector('main')?.innerText.includes('9 recovery codes left')"
     )
 
 
@@ -267,6 +275,52 @@ def test_a_printed_link_sets_a_new_password(browser: Dashboard, other_browser: D
     other_browser.until("document.querySelector('.rail')")
 
 
+def test_a_role_is_changed_and_a_person_removed(browser: Dashboard) -> None:
+    person = member(browser.tenant, "xaver@shop.example", role="viewer")
+    browser.take_session()
+    browser.open("setup", part="people")
+    browser.press(f"Actions for {person.email}")
+    browser.press("Change the role", ".popover:popover-open")
+    choose(browser, "dialog select[name=role]", "")
+    choose(browser, "dialog select[name=website-blog]", "analyst")
+    browser.press("Save", "dialog form")
+    browser.until("!document.querySelector('dialog')")
+    browser.until("document.querySelector('main').innerText.includes('blog.example: Analyst')")
+
+    browser.press(f"Actions for {person.email}")
+    browser.press("Remove", ".popover:popover-open")
+    browser.press("Remove", "dialog form")
+    browser.until(f"!document.querySelector('main').innerText.includes('{person.email}')")
+
+
+def test_a_person_of_two_organizations_goes_from_one_to_the_other(browser: Dashboard) -> None:
+    office = browser.tenant
+    person = member(office, "zora@shop.example", role="viewer")
+    store = RegistryStore(office.stack.settings.registry_url)
+    harbor = store.create(validation.new_organization("Harbor", "enterprise", now_ms()))
+    key, text = validation.new_key(harbor.id, ["admin"], now_ms())
+    store.create(key)
+    store.create(validation.new_website(harbor.id, "harbor.example", now_ms(), name="Harbor news"))
+    store.close()
+    other = Tenant(office.stack, harbor, office.website, office.link, text)
+    eventually(lambda: other.ask("summary", key=text).status != 401, 20)
+
+    browser.tab.go(invited(other, person.email, role="analyst"))
+    browser.until("document.querySelector('h1')?.innerText === 'Invitation to Harbor'")
+    browser.type_into("input[name=password]", PASSWORD)
+    browser.press("Accept and sign in")
+    browser.until("document.querySelector('.website')?.innerText.includes('Harbor news')")
+
+    browser.tab.go(f"{browser.url}/account")
+    browser.settle()
+    assert [row[:2] for row in browser.rows("Organizations")] == [
+        ["Acme", "Viewer"],
+        ["Harbor", "Analyst"],
+    ]
+    browser.press("Open Acme")
+    browser.until("document.querySelector('.website-menu')?.innerText.includes('All websites')")
+
+
 def test_a_required_second_factor_comes_before_everything_else(
     chromium: Chromium, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
@@ -279,7 +333,9 @@ def test_a_required_second_factor_comes_before_everything_else(
         dashboard.open("setup", part="organization")
         dashboard.press("Require a second factor …")
         dashboard.press("Require a second factor", "dialog form")
-        dashboard.until("document.querySelector('main').innerText.includes('No longer require it')")
+        dashboard.until(
+            "document.querySelector('main')?.innerText.includes('No longer require it')"
+        )
 
         tab.tell("Network.clearBrowserCookies")
         person.sign_in(dashboard)

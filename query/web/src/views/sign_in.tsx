@@ -51,7 +51,7 @@ export default function SignIn() {
     const decide = () => (me.value ? setToken(given) : void attempt({ token: given }, unless401(t.usedLink)));
     loadSession().then(decide, (problem) => setError(messageOf(problem as RequestError)));
   }, []);
-  const byProxy = () => void attempt({ proxy: true }, unless401(t.noProxy));
+  const byProxy = () => void attempt({ proxy: true }, (problem) => (problem.status === 403 ? t.noAccess : unless401(t.noProxy)(problem)));
   const tried = useRef(Boolean(location.hash || address.value.own.problem) || signedOut.value);
   useEffect(() => {
     if (!ways.value?.proxy || tried.current) return;
