@@ -40,8 +40,8 @@ Creates account and membership where the identity may sign up; the problem when 
 
 async def begin(dependencies: QueryDependencies, request: Request) -> Response:
     """GET: send the browser to the identity provider."""
-    oidc = _single_sign_on(dependencies)
     dependencies.admit_public(request)
+    oidc = _single_sign_on(dependencies)
     redirect_uri = _redirect_uri(dependencies, request)
     try:
         url, begun = await oidc.begin(redirect_uri, request.query_params.get("to"))
@@ -58,8 +58,8 @@ async def finish(
     sign_in_by_email: SignInByEmail, dependencies: QueryDependencies, request: Request
 ) -> Response:
     """GET: sign in the person whom the identity provider sent back."""
-    oidc = _single_sign_on(dependencies)
     dependencies.admit_public(request)
+    oidc = _single_sign_on(dependencies)
     response: Response
     try:
         begun, token = begun_sign_in(request, dependencies.sign_ins)

@@ -4,7 +4,7 @@ import asyncio
 import re
 from pathlib import Path
 
-import msgspec
+from msgspec.json import encode
 
 from query.resources.invitations import MAILS
 from schemas.registry import Account
@@ -86,9 +86,7 @@ async def forget(service: InProcessService, *emails: str) -> list[tuple[int, obj
     """Ask for new passwords, and wait for the mails."""
     path, headers = "/v1/sign-in/reset", OWN_PAGE
     replies = [
-        await send_request(
-            service.app, "POST", path, [msgspec.json.encode({"email": email})], headers
-        )
+        await send_request(service.app, "POST", path, [encode({"email": email})], headers)
         for email in emails
     ]
     await asyncio.gather(*MAILS)
