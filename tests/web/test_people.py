@@ -158,7 +158,7 @@ def test_an_invited_viewer_sees_the_numbers_and_no_set_up(
     link = browser.text(".new-link pre")
 
     other_browser.tab.go(link)
-    assert other_browser.text("h1") == "Invitation to Acme"
+    other_browser.until("document.querySelector('h1')?.innerText === 'Invitation to Acme'")
     assert "#" not in other_browser.tab.address
     other_browser.type_into("input[name=name]", "Vera")
     other_browser.type_into("input[name=new-password]", PASSWORD)
