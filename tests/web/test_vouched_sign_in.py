@@ -13,7 +13,7 @@ from tests.query.lake import a_view
 from tests.query.sign_in.identity_provider import CLIENT_ID, CLIENT_SECRET, running_provider
 from tests.web.dashboard import Dashboard
 from tests.web.query_alone import query_alone
-from tests.web.test_people import invited, office_of, views
+from tests.web.test_people import REFUSED, invited, office_of, views
 
 ADA, EVE = "ada@shop.example", "eve@elsewhere.example"
 EMAIL_HEADER = "X-Forwarded-Email"
@@ -103,7 +103,7 @@ def test_behind_a_proxy_the_page_signs_in_by_itself_but_not_after_signing_out(
         dashboard.press("Sign out")
         dashboard.press("Continue with the sign-in of your network")
         dashboard.until("document.querySelector('.totals')")
-        dashboard.check_tab()
+        dashboard.check_tab(expected=REFUSED)  # of requests on their way when it signed out
 
         tab.tell("Network.clearBrowserCookies")
         tab.tell("Network.setExtraHTTPHeaders", headers={EMAIL_HEADER: EVE})
