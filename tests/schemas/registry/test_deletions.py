@@ -6,10 +6,12 @@ import pytest
 from msgspec import structs
 
 from schemas.registry import (
+    Account,
     Erasure,
     ErasureState,
     Key,
     Link,
+    Member,
     Organization,
     RecordConflict,
     RecordNotFound,
@@ -36,6 +38,24 @@ def store(each_url: str) -> Iterator[RegistryStore]:
 
 def records(contents: Contents) -> dict[str, object]:
     return {kind.__name__: found for kind, found in contents.by_kind()}
+
+
+def a_person(store: RegistryStore, organization_id: str, name: str = "anna") -> Account:
+    """A member of the organization."""
+    email = f"{name}@shop.example"
+    account = Account(id=name, email=email, created_at=NOW, updated_at=NOW)
+    member = Member(
+        id=f"{name}_{organization_id}"[:32],
+        organization_id=organization_id,
+        account_id=name,
+        email=email,
+        role="admin",
+        created_at=NOW,
+        updated_at=NOW,
+    )
+    store.create(account)
+    store.create(member)
+    return account
 
 
 @pytest.mark.parametrize("kind", [Website, Organization])
@@ -181,4 +201,21 @@ def test_a_backup_has_deleted_records_too(
     restored.restore_deleted(Website, website.id)
 
     assert Snapshot.read(restored).find_key(text, NOW) is not None
+    restored.close()
+
+
+def test_a_registry_that_has_people_is_replaced_by_a_backup(
+    each_url: str, backups: Backups, store: RegistryStore
+) -> None:
+    owner, *_ = furnished(store)
+    anna = a_person(store, owner.id)
+    write_backup(store, backups, NOW)
+    contents = read_backup(backups.paths()[0]).contents
+    a_person(store, owner.id, "eve")
+
+    restore(each_url, contents, 1_000, NOW)
+    restored = RegistryStore(each_url)
+
+    assert restored.list(Account) == [anna]
+    assert [member.account_id for member in restored.list(Member)] == [anna.id]
     restored.close()
