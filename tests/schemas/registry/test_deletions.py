@@ -219,3 +219,17 @@ def test_a_registry_that_has_people_is_replaced_by_a_backup(
     assert restored.list(Account) == [anna]
     assert [member.account_id for member in restored.list(Member)] == [anna.id]
     restored.close()
+
+
+def test_an_organization_comes_back_without_a_person_whose_account_ended(
+    store: RegistryStore,
+) -> None:
+    owner, *_ = furnished(store)
+    anna = a_person(store, owner.id)
+    a_person(store, owner.id, "bob")
+    store.delete(Organization, owner.id)
+    store.delete(Account, anna.id)  # she was removed from another organization, her last one
+
+    store.restore_deleted(Organization, owner.id)
+
+    assert [member.account_id for member in store.list(Member)] == ["bob"]
