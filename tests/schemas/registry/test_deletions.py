@@ -26,6 +26,7 @@ from schemas.registry.backups import Backups, read_backup, write_backup
 from schemas.registry.contents import Contents
 from schemas.registry.records import Action, Deletion
 from schemas.registry.restore import restore
+from schemas.registry.sign_ins import BrowserSession
 from tests.schemas.registry.filled_registry import NOW, furnished
 
 
@@ -233,3 +234,21 @@ def test_an_organization_comes_back_without_a_person_whose_account_ended(
     store.restore_deleted(Organization, owner.id)
 
     assert [member.account_id for member in store.list(Member)] == ["bob"]
+
+
+def test_a_session_from_before_a_restore_ends_with_the_password(
+    each_url: str, store: RegistryStore
+) -> None:
+    owner, *_ = furnished(store)
+    anna = a_person(store, owner.id)
+    session = BrowserSession("s1", anna.id, "password", "Firefox", "a", NOW, NOW, NOW + 9)
+    store.sign_ins().begin_session(session)
+    secret = store.sign_ins().read(NOW).secret
+
+    restore(each_url, store.read_contents(), 1_000, NOW)
+    restored = RegistryStore(each_url)
+    restored.sign_ins().end_sessions(anna.id)
+
+    state = restored.sign_ins().read(NOW)
+    assert state.secret != secret or state.ended == {"s1"}  # no other one is valid either
+    restored.close()
