@@ -1,0 +1,70 @@
+"""People whom an identity provider vouches for: what they join, and who else gets in with them."""
+
+from pathlib import Path
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from query.app import ENDPOINTS
+from query.dependencies import QueryDependencies, QueryEndpoint
+from query.resources.vouched_sign_in import sign_in_by_email
+from query.response.json_response import json_response
+from query.sign_in.identity import Identity
+from schemas.http import openapi
+from schemas.registry.validation import new_key
+from tests.asgi_client import request_once
+from tests.http_client import Reply
+from tests.query.people import PASSWORD, PersonBrowser, invited, owner_of, token_of
+from tests.query.query_service import NOW, InProcessService, start_service
+
+VICTIM = "vic@shop.example"
+PATH = "/v1/vouched"
+
+
+def service_for(folder: Path, who: Identity, **settings: Any) -> InProcessService:
+    """A service with an endpoint that signs this person in, as the end of single sign-on does."""
+
+    async def vouched(dependencies: QueryDependencies, request: Request) -> Response:
+        response = json_response({})
+        problem = await sign_in_by_email(dependencies, request, response, who)
+        return json_response({"problem": problem}) if problem else response
+
+    operation = openapi.Operation(
+        method="POST",
+        path=PATH,
+        operation_id="vouched",
+        tag="Sign-in",
+        summary="Sign in",
+        responses=(),
+        errors=(),
+    )
+    endpoints = (*ENDPOINTS, QueryEndpoint(vouched, operation))
+    return start_service(folder, endpoints=endpoints, **settings)
+
+
+def ask_as_globex(service: InProcessService, method: str, path: str, body: object = None) -> Reply:
+    """A request of an admin of the other organization."""
+    key, text = new_key("globex", ["admin"], NOW, name="evil")
+    service.store.create(key)
+    service.follower.refresh()
+    return request_once(service.app, method, path, body, {"x-api-key": text})
+
+
+def test_another_organization_gets_nothing_by_a_password_that_it_set(tmp_path: Path) -> None:
+    service = service_for(tmp_path, Identity(VICTIM, "Vic", (), "oidc"))
+    owner, victim, evil = owner_of(service), PersonBrowser(service), PersonBrowser(service)
+    body = {"email": VICTIM, "role": "viewer"}
+    person = ask_as_globex(service, "POST", "/v1/people", body).json["data"]["id"]
+    victim.ask("POST", PATH)
+    shown = ask_as_globex(service, "POST", f"/v1/people/{person}/password-reset").json["data"]
+    new = {"token": token_of(shown["link"]), "password": PASSWORD}
+    assert evil.ask("POST", "/v1/sign-in/password", new).status == 200
+    assert evil.sign_in_with(VICTIM).status == 200
+
+    invited(owner, VICTIM, role="admin")
+    assert victim.ask("POST", PATH).status == 200
+
+    there = {"organizationId": "acme"}
+    assert evil.ask("POST", "/v1/account/organization", there).status == 401
+    assert PersonBrowser(service).sign_in_with(VICTIM).status == 401
