@@ -12,10 +12,11 @@ from query.resources.vouched_sign_in import sign_in_by_email
 from query.response.json_response import json_response
 from query.sign_in.identity import Identity
 from schemas.http import openapi
+from schemas.registry import Member
 from schemas.registry.validation import new_key
 from tests.asgi_client import request_once
 from tests.http_client import Reply
-from tests.query.people import PASSWORD, PersonBrowser, invited, owner_of, token_of
+from tests.query.people import OWNER, PASSWORD, PersonBrowser, invited, owner_of, token_of
 from tests.query.query_service import NOW, InProcessService, start_service
 
 VICTIM = "vic@shop.example"
@@ -68,3 +69,14 @@ def test_another_organization_gets_nothing_by_a_password_that_it_set(tmp_path: P
     there = {"organizationId": "acme"}
     assert evil.ask("POST", "/v1/account/organization", there).status == 401
     assert PersonBrowser(service).sign_in_with(VICTIM).status == 401
+
+
+def test_a_group_does_not_take_the_last_owner_from_an_organization(tmp_path: Path) -> None:
+    olga = Identity(OWNER, "Olga", ("staff",), "oidc")
+    settings = {"oidc_organization": "acme", "oidc_group_roles": "staff=viewer"}
+    service = service_for(tmp_path, olga, **settings)
+    owner_of(service)
+
+    assert PersonBrowser(service).ask("POST", PATH).status == 200
+
+    assert [member.role for member in service.store.list(Member)] == ["owner"]
