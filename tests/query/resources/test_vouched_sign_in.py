@@ -1,5 +1,6 @@
 """People whom an identity provider vouches for: what they join, and who else gets in with them."""
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,9 @@ from query.resources.vouched_sign_in import sign_in_by_email
 from query.response.json_response import json_response
 from query.sign_in.identity import Identity
 from schemas.http import openapi
-from schemas.registry import Member
+from schemas.registry import Account, Member
 from schemas.registry.validation import new_key
-from tests.asgi_client import request_once
+from tests.asgi_client import request_once, send_request
 from tests.http_client import Reply
 from tests.query.people import OWNER, PASSWORD, PersonBrowser, invited, owner_of, token_of
 from tests.query.query_service import NOW, InProcessService, start_service
@@ -80,3 +81,14 @@ def test_a_group_does_not_take_the_last_owner_from_an_organization(tmp_path: Pat
     assert PersonBrowser(service).ask("POST", PATH).status == 200
 
     assert [member.role for member in service.store.list(Member)] == ["owner"]
+
+
+def test_two_tabs_of_a_new_person_both_sign_in(tmp_path: Path) -> None:
+    service = service_for(tmp_path, Identity(VICTIM, "Vic", (), "oidc"))
+    invited(owner_of(service), VICTIM, role="viewer")
+
+    async def tabs() -> list[Reply]:
+        return await asyncio.gather(*(send_request(service.app, "POST", PATH) for _ in range(3)))
+
+    assert [reply.status for reply in asyncio.run(tabs())] == [200] * 3
+    assert len(service.store.list(Account, email=VICTIM)) == 1
