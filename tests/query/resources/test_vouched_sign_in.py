@@ -92,3 +92,14 @@ def test_two_tabs_of_a_new_person_both_sign_in(tmp_path: Path) -> None:
 
     assert [reply.status for reply in asyncio.run(tabs())] == [200] * 3
     assert len(service.store.list(Account, email=VICTIM)) == 1
+
+
+def test_a_name_of_the_provider_that_cannot_be_stored_is_no_error(tmp_path: Path) -> None:
+    service = service_for(tmp_path, Identity(VICTIM, "\ud83d\0 Vic\n", (), "oidc"))
+    invited(owner_of(service), VICTIM, role="viewer")
+
+    reply = PersonBrowser(service).ask("POST", PATH)
+
+    assert reply.status == 200
+    (account,) = service.store.list(Account, email=VICTIM)
+    assert not {"\0", "\n", "\ud83d"} & set(account.name)
