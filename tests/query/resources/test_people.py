@@ -2,7 +2,7 @@
 
 import pytest
 
-from schemas.registry import KEY_SCOPES, Account
+from schemas.registry import KEY_SCOPES, Account, Member
 from schemas.registry.signed_tokens import TokenKind, new_token, sign
 from tests.query.people import (
     OWNER,
@@ -300,3 +300,17 @@ def test_the_audit_trail_names_people(owner: PersonBrowser) -> None:
     text = str(owner.data("GET", "/v1/audit"))
     assert "argon2" not in text
     assert "password" not in text
+
+
+@pytest.mark.parametrize(("method", "body"), [("DELETE", None), ("PATCH", {"role": "viewer"})])
+def test_the_last_owner_stays_though_another_process_removed_the_others(
+    owner: PersonBrowser, method: str, body: object
+) -> None:
+    colleague(owner, ANNA, role="owner")
+    anna, olga = person_id(owner, ANNA), person_id(owner, OWNER)
+    owner.service.store.delete(Member, anna)  # this process does not know yet
+
+    reply = owner.ask(method, f"/v1/people/{olga}", body)
+
+    assert reply.status == 409
+    assert [member.role for member in owner.service.store.list(Member)] == ["owner"]
