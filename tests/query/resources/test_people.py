@@ -314,3 +314,16 @@ def test_the_last_owner_stays_though_another_process_removed_the_others(
 
     assert reply.status == 409
     assert [member.role for member in owner.service.store.list(Member)] == ["owner"]
+
+
+def test_an_address_that_is_invited_already_gets_no_account_as_first_owner(
+    service: InProcessService,
+) -> None:
+    service.ask("POST", "/v1/people", {"email": ANNA, "role": "viewer"}, key="acme-admin")
+
+    reply = service.ask(
+        "POST", "/v1/account", {"email": ANNA, "password": PASSWORD}, key="acme-admin"
+    )
+
+    assert reply.status == 409
+    assert service.store.list(Account) == []
