@@ -1,9 +1,14 @@
 """People: the first owner, invitations, roles, and who may change whom."""
 
+import asyncio
+import json
+
 import pytest
 
 from schemas.registry import KEY_SCOPES, Account, Member
 from schemas.registry.signed_tokens import TokenKind, new_token, sign
+from tests.asgi_client import send_request
+from tests.http_client import Reply
 from tests.query.people import (
     OWNER,
     PASSWORD,
@@ -327,3 +332,22 @@ def test_an_address_that_is_invited_already_gets_no_account_as_first_owner(
 
     assert reply.status == 409
     assert service.store.list(Account) == []
+
+
+def test_an_organization_gets_one_first_owner(service: InProcessService) -> None:
+    headers = {"x-api-key": service.keys["acme-admin"]}
+
+    async def both() -> list[Reply]:
+        bodies = [{"email": f"{name}@shop.example", "password": PASSWORD} for name in ("a", "b")]
+        return await asyncio.gather(
+            *(
+                send_request(
+                    service.app, "POST", "/v1/account", [json.dumps(body).encode()], headers
+                )
+                for body in bodies
+            )
+        )
+
+    assert sorted(reply.status for reply in asyncio.run(both())) == [201, 409]
+    assert service.store.count(Member) == 1
+    assert service.store.count(Account) == 1
