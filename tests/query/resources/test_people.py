@@ -5,6 +5,7 @@ import json
 
 import pytest
 
+from query.resources import invitations
 from schemas.registry import KEY_SCOPES, Account, Member
 from schemas.registry.signed_tokens import TokenKind, new_token, sign
 from tests.asgi_client import send_request
@@ -351,3 +352,21 @@ def test_an_organization_gets_one_first_owner(service: InProcessService) -> None
     assert sorted(reply.status for reply in asyncio.run(both())) == [201, 409]
     assert service.store.count(Member) == 1
     assert service.store.count(Account) == 1
+
+
+def test_an_invitation_that_ends_while_it_is_accepted_makes_no_account(
+    owner: PersonBrowser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    person, store = invited(owner, ANNA, role="viewer"), owner.service.store
+    body = {"token": token_of(person["invitation"]["link"]), "password": PASSWORD}
+    hashed = invitations.hash_password
+
+    def slow(password: str) -> str:
+        store.delete(Member, person["id"])
+        return hashed(password)
+
+    monkeypatch.setattr(invitations, "hash_password", slow)
+    reply = PersonBrowser(owner.service).ask("POST", "/v1/invitations/accept", body)
+
+    assert reply.status == 401
+    assert store.list(Account, email=ANNA) == []
