@@ -370,3 +370,21 @@ def test_an_invitation_that_ends_while_it_is_accepted_makes_no_account(
 
     assert reply.status == 401
     assert store.list(Account, email=ANNA) == []
+
+
+def test_an_invitation_that_was_replaced_while_it_was_accepted_is_refused(
+    owner: PersonBrowser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    person, store = invited(owner, ANNA, role="viewer"), owner.service.store
+    body = {"token": token_of(person["invitation"]["link"]), "password": PASSWORD}
+    hashed = invitations.hash_password
+
+    def slow(password: str) -> str:
+        store.update(Member, person["id"], NOW, invitation="another")
+        return hashed(password)
+
+    monkeypatch.setattr(invitations, "hash_password", slow)
+    reply = PersonBrowser(owner.service).ask("POST", "/v1/invitations/accept", body)
+
+    assert reply.status == 401
+    assert store.get(Member, person["id"]).account_id is None
