@@ -20,6 +20,7 @@ from tests.query.people import (
     token_of,
 )
 from tests.query.query_service import NOVEMBER, NOW, InProcessService
+from tests.query.sign_in.browser import OWN_PAGE
 
 ANNA = "anna@shop.example"
 SUMMARY = {"parameters": ["summary"], **NOVEMBER}
@@ -388,3 +389,25 @@ def test_an_invitation_that_was_replaced_while_it_was_accepted_is_refused(
 
     assert reply.status == 401
     assert store.get(Member, person["id"]).account_id is None
+
+
+def test_a_reset_link_that_two_requests_bring_at_once_works_once(owner: PersonBrowser) -> None:
+    colleague(owner, ANNA, role="viewer")
+    link = owner.data("POST", f"/v1/people/{person_id(owner, ANNA)}/password-reset")["link"]
+
+    async def both() -> list[Reply]:
+        bodies = [{"token": token_of(link), "password": f"another pool {n}"} for n in (1, 2)]
+        return await asyncio.gather(
+            *(
+                send_request(
+                    owner.service.app,
+                    "POST",
+                    "/v1/sign-in/password",
+                    [json.dumps(body).encode()],
+                    OWN_PAGE,
+                )
+                for body in bodies
+            )
+        )
+
+    assert sorted(reply.status for reply in asyncio.run(both())) == [200, 401]
