@@ -411,3 +411,19 @@ def test_a_reset_link_that_two_requests_bring_at_once_works_once(owner: PersonBr
         )
 
     assert sorted(reply.status for reply in asyncio.run(both())) == [200, 401]
+
+
+def test_the_audit_trail_has_what_admins_do_to_accounts(owner: PersonBrowser) -> None:
+    colleague(owner, ANNA, role="viewer")
+    path = f"/v1/people/{person_id(owner, ANNA)}"
+    before = len(owner.data("GET", "/v1/audit"))
+
+    for method, action in (("POST", "password-reset"), ("POST", "sign-out")):
+        assert owner.ask(method, f"{path}/{action}").status == 200
+    (account,) = owner.service.store.list(Account, email=ANNA)
+    owner.service.store.update(Account, account.id, NOW, second_factor=True)
+    assert owner.ask("DELETE", f"{path}/second-factor").status == 200
+
+    entries = owner.data("GET", "/v1/audit")
+    assert len(entries) == before + 3
+    assert {entry["actor"] for entry in entries[:3]} == {f"person:{OWNER}"}
