@@ -264,3 +264,10 @@ def test_a_page_of_another_site_cannot_use_the_session(owner: PersonBrowser) -> 
     ):
         reply = owner.ask("PATCH", "/v1/account", {"name": "x"}, headers)
         assert reply.status == 403
+
+
+def test_a_refused_password_leaves_the_name(owner: PersonBrowser) -> None:
+    body = {"name": "Eve", "newPassword": NEW, "currentPassword": "not this one"}
+
+    assert owner.ask("PATCH", "/v1/account", body).status == 400
+    assert owner.data("GET", "/v1/account")["name"] == "Olga"
