@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from pathlib import Path
 
 import pytest
 
@@ -19,7 +20,7 @@ from tests.query.people import (
     owner_of,
     token_of,
 )
-from tests.query.query_service import NOVEMBER, NOW, InProcessService
+from tests.query.query_service import NOVEMBER, NOW, InProcessService, start_service
 from tests.query.sign_in.browser import OWN_PAGE
 
 ANNA = "anna@shop.example"
@@ -427,3 +428,12 @@ def test_the_audit_trail_has_what_admins_do_to_accounts(owner: PersonBrowser) ->
     entries = owner.data("GET", "/v1/audit")
     assert len(entries) == before + 3
     assert {entry["actor"] for entry in entries[:3]} == {f"person:{OWNER}"}
+
+
+def test_where_passwords_are_switched_off_the_first_owner_has_none(tmp_path: Path) -> None:
+    service = start_service(tmp_path, password_sign_in=False)
+    body = {"email": OWNER, "password": PASSWORD}
+
+    reply = service.ask("POST", "/v1/account", body, key="acme-admin")
+
+    assert (reply.status, service.store.count(Account)) == (403, 0)
