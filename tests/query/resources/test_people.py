@@ -5,10 +5,12 @@ import json
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from query.resources import invitations
 from schemas.registry import KEY_SCOPES, Account, Member
 from schemas.registry.signed_tokens import TokenKind, new_token, sign
+from schemas.registry.validation import new_key
 from tests.asgi_client import send_request
 from tests.http_client import Reply
 from tests.query.people import (
@@ -437,3 +439,17 @@ def test_where_passwords_are_switched_off_the_first_owner_has_none(tmp_path: Pat
     reply = service.ask("POST", "/v1/account", body, key="acme-admin")
 
     assert (reply.status, service.store.count(Account)) == (403, 0)
+
+
+def test_who_signs_in_with_a_personal_key_stays_within_the_roles(owner: PersonBrowser) -> None:
+    colleague(owner, ANNA, role="viewer")
+    key, text = new_key("acme", ["admin"], NOW, name="Anna's")
+    owner.service.store.create(replace(key, member_id=person_id(owner, ANNA)))
+    owner.service.follower.refresh()
+    browser, body = PersonBrowser(owner.service), {"name": "Mine"}
+
+    by_header = browser.ask("PATCH", "/v1/organization", body, {"x-api-key": text})
+    assert browser.ask("POST", "/v1/sign-in", {"key": text}).status == 200
+    by_cookie = browser.ask("PATCH", "/v1/organization", body)
+
+    assert (by_header.status, by_cookie.status) == (403, 403)
