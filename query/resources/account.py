@@ -3,7 +3,6 @@
 Only a session of a browser reaches it: no API key does, not even a personal one.
 """
 
-import asyncio
 from functools import partial
 from typing import Annotated, Any, Literal
 
@@ -29,13 +28,13 @@ from query.resources.person_sign_in import (
 from query.resources.quiet_refusals import quiet_refusals
 from query.resources.sign_in import MeResponse, me_response
 from query.response.json_response import json_response
+from query.sign_in.hashing import matches
 from query.sign_in.session_cookie import set_session_cookie
 from schemas.errors import Conflict, Forbidden, Malformed, NotFound
 from schemas.http import openapi
 from schemas.plans import Group
 from schemas.registry import Account, Key, KeyScope, Member
 from schemas.registry.ids import random_id
-from schemas.registry.passwords import password_matches
 from schemas.registry.people import PersonKey
 from schemas.registry.sealing import seal
 from schemas.registry.second_factor import (
@@ -343,7 +342,7 @@ async def _require_password(request: Request, account: Account, password: str | 
     if not isinstance(password, str):
         raise Malformed("Give the password that the account has now")
     await count_password_attempt(request, account.email)
-    if not await asyncio.to_thread(password_matches, password, account.password_hash):
+    if not await matches(password, account.password_hash):
         raise Malformed(PASSWORD_WRONG)
 
 

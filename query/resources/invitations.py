@@ -26,12 +26,13 @@ from query.resources.quiet_refusals import quiet_refusals
 from query.resources.sign_in import NO_PASSWORDS, REQUEST_PARAMETER, MeResponse, me_response
 from query.response.bodies import SuccessResponse
 from query.response.json_response import json_response
+from query.sign_in.hashing import new_hash
 from query.sign_in.person_links import MAILED, SentLink
 from query.sign_in.same_origin import require_same_origin
 from schemas.errors import Conflict, Forbidden, Malformed, Unauthorized
 from schemas.http import openapi
 from schemas.registry import Account, Member, RecordConflict, RecordNotFound, RegistryStore
-from schemas.registry.passwords import hash_password, password_problem
+from schemas.registry.passwords import password_problem
 from schemas.registry.sign_ins import Way
 from schemas.registry.signed_tokens import SignedToken, TokenKind
 from schemas.registry.validation import validate_name
@@ -170,7 +171,7 @@ async def hash_new_password(password: str, email: str) -> str:
     problem = password_problem(password, email)
     if problem is not None:
         raise Malformed(f"'password' {problem}")
-    return await asyncio.to_thread(hash_password, password)
+    return await new_hash(password)
 
 
 async def forgot_password(dependencies: QueryDependencies, request: Request) -> Response:

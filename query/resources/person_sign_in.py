@@ -4,7 +4,6 @@ What a stranger can learn is the same for accounts that exist and for others: on
 cost, one limit.
 """
 
-import asyncio
 import hashlib
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -15,6 +14,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from query.dependencies import QueryDependencies
+from query.sign_in.hashing import matches, new_hash
 from query.sign_in.person_links import PersonLinks, SentLink, password_mark
 from query.sign_in.session_cookie import set_session_cookie
 from schemas.errors import Forbidden, SecondFactorRequired, Unauthorized
@@ -26,9 +26,7 @@ from schemas.registry import Account, Key, Member, RecordNotFound, Snapshot
 from schemas.registry.ids import random_id
 from schemas.registry.passwords import (
     DECOY_HASH,
-    hash_password,
     needs_rehash,
-    password_matches,
 )
 from schemas.registry.people import PERSON_ACTOR, person_key
 from schemas.registry.sealing import InvalidSealedText, unseal
@@ -100,13 +98,13 @@ async def verify_password(
     await count_password_attempt(request, email)
     account = await find_account(dependencies, email)
     hashed = account.password_hash if account else None
-    matches = await asyncio.to_thread(password_matches, password, hashed or DECOY_HASH)
-    if account is None or hashed is None or not matches:
+    is_right = await matches(password, hashed or DECOY_HASH)
+    if account is None or hashed is None or not is_right:
         raise Unauthorized(WRONG)
     if account.second_factor:
         await verify_code(dependencies, request, account, code)
     if needs_rehash(hashed):
-        renewed = await asyncio.to_thread(hash_password, password)
+        renewed = await new_hash(password)
         account = await change_account(dependencies, account, password_hash=renewed)
     return account
 

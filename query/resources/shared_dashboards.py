@@ -1,6 +1,5 @@
 """POST /v1/shares/open: open a shared dashboard with its link, and its password if it has one."""
 
-import asyncio
 from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType
@@ -14,6 +13,7 @@ from query.request.filters import Filter
 from query.resources.quiet_refusals import quiet_refusals
 from query.resources.sign_in import OwnWebsite, own_website
 from query.response.json_response import json_response
+from query.sign_in.hashing import matches
 from query.sign_in.share_access import issue_access
 from schemas.errors import NotFound, RateLimitExceeded, Unauthorized, Unavailable
 from schemas.http import openapi
@@ -21,7 +21,6 @@ from schemas.http.admission import AttemptLimit
 from schemas.http.middleware import HttpMiddleware
 from schemas.plans import Limit
 from schemas.registry import KeyScope, Share
-from schemas.registry.passwords import password_matches
 from schemas.registry.share_links import PAGE_PATH, find_share
 from schemas.runtime.clock import format_instant
 
@@ -100,7 +99,7 @@ async def _check_password(request: Request, share: Share, password: str | UnsetT
     for limit, subject in zip(ATTEMPTS, subjects, strict=True):
         await middleware.admission.reserve_attempt(limit, subject)
         middleware.admission.count_attempt(request.scope, limit, subject)
-    if not await asyncio.to_thread(password_matches, password, share.password):
+    if not await matches(password, share.password):
         raise Unauthorized(PASSWORD_WRONG)
 
 

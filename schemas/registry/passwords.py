@@ -5,7 +5,6 @@ Hashes of older releases are scrypt (RFC 7914); they are verified, and never mad
 
 import hashlib
 import hmac
-import threading
 import unicodedata
 
 from argon2 import PasswordHasher
@@ -33,8 +32,6 @@ DECOY_HASH = (
 """Of a password that nobody has: verified for unknown accounts, so that both take equal time."""
 
 _HASHER = PasswordHasher()
-_SLOTS = threading.BoundedSemaphore(2)
-"""A hash takes 64 MiB and some 50 ms of several cores: so many are computed at the same time."""
 _SCRYPT = "scrypt$"
 _SCRYPT_COST, _SCRYPT_BLOCK_SIZE, _SCRYPT_PARALLELISM = 2**14, 8, 1
 
@@ -56,8 +53,7 @@ def password_problem(password: str, email: str = "") -> str | None:
 
 def hash_password(password: str) -> str:
     """The hash with its salt and parameters, as `$argon2id$…`."""
-    with _SLOTS:
-        return _HASHER.hash(_normalized(password))
+    return _HASHER.hash(_normalized(password))
 
 
 def password_matches(password: str, hashed: str) -> bool:
@@ -65,8 +61,7 @@ def password_matches(password: str, hashed: str) -> bool:
     if hashed.startswith(_SCRYPT):
         return _matches_scrypt(password, hashed)
     try:
-        with _SLOTS:
-            return _HASHER.verify(hashed, _normalized(password))
+        return _HASHER.verify(hashed, _normalized(password))
     except VerifyMismatchError:
         return False
 

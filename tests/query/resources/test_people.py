@@ -1,9 +1,18 @@
 """People: the first owner, invitations, roles, and who may change whom."""
 
-import pytest
+import asyncio
+import json
+from pathlib import Path
 
-from schemas.registry import KEY_SCOPES, Account
+import pytest
+from msgspec.structs import replace
+
+from query.resources import invitations
+from schemas.registry import KEY_SCOPES, Account, Member
 from schemas.registry.signed_tokens import TokenKind, new_token, sign
+from schemas.registry.validation import new_key
+from tests.asgi_client import send_request
+from tests.http_client import Reply
 from tests.query.people import (
     OWNER,
     PASSWORD,
@@ -13,7 +22,8 @@ from tests.query.people import (
     owner_of,
     token_of,
 )
-from tests.query.query_service import NOVEMBER, NOW, InProcessService
+from tests.query.query_service import NOVEMBER, NOW, InProcessService, start_service
+from tests.query.sign_in.browser import OWN_PAGE
 
 ANNA = "anna@shop.example"
 SUMMARY = {"parameters": ["summary"], **NOVEMBER}
@@ -301,3 +311,146 @@ def test_the_audit_trail_names_people(owner: PersonBrowser) -> None:
     text = str(owner.data("GET", "/v1/audit"))
     assert "argon2" not in text
     assert "password" not in text
+
+
+@pytest.mark.parametrize(("method", "body"), [("DELETE", None), ("PATCH", {"role": "viewer"})])
+def test_the_last_owner_stays_though_another_process_removed_the_others(
+    owner: PersonBrowser, method: str, body: object
+) -> None:
+    colleague(owner, ANNA, role="owner")
+    anna, olga = person_id(owner, ANNA), person_id(owner, OWNER)
+    owner.service.store.delete(Member, anna)  # this process does not know yet
+
+    reply = owner.ask(method, f"/v1/people/{olga}", body)
+
+    assert reply.status == 409
+    assert [member.role for member in owner.service.store.list(Member)] == ["owner"]
+
+
+def test_an_address_that_is_invited_already_gets_no_account_as_first_owner(
+    service: InProcessService,
+) -> None:
+    service.ask("POST", "/v1/people", {"email": ANNA, "role": "viewer"}, key="acme-admin")
+
+    reply = service.ask(
+        "POST", "/v1/account", {"email": ANNA, "password": PASSWORD}, key="acme-admin"
+    )
+
+    assert reply.status == 409
+    assert service.store.list(Account) == []
+
+
+def test_an_organization_gets_one_first_owner(service: InProcessService) -> None:
+    headers = {"x-api-key": service.keys["acme-admin"]}
+
+    async def both() -> list[Reply]:
+        bodies = [{"email": f"{name}@shop.example", "password": PASSWORD} for name in ("a", "b")]
+        return await asyncio.gather(
+            *(
+                send_request(
+                    service.app, "POST", "/v1/account", [json.dumps(body).encode()], headers
+                )
+                for body in bodies
+            )
+        )
+
+    assert sorted(reply.status for reply in asyncio.run(both())) == [201, 409]
+    assert service.store.count(Member) == 1
+    assert service.store.count(Account) == 1
+
+
+def test_an_invitation_that_ends_while_it_is_accepted_makes_no_account(
+    owner: PersonBrowser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    person, store = invited(owner, ANNA, role="viewer"), owner.service.store
+    body = {"token": token_of(person["invitation"]["link"]), "password": PASSWORD}
+    hashed = invitations.hash_password
+
+    def slow(password: str) -> str:
+        store.delete(Member, person["id"])
+        return hashed(password)
+
+    monkeypatch.setattr(invitations, "hash_password", slow)
+    reply = PersonBrowser(owner.service).ask("POST", "/v1/invitations/accept", body)
+
+    assert reply.status == 401
+    assert store.list(Account, email=ANNA) == []
+
+
+def test_an_invitation_that_was_replaced_while_it_was_accepted_is_refused(
+    owner: PersonBrowser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    person, store = invited(owner, ANNA, role="viewer"), owner.service.store
+    body = {"token": token_of(person["invitation"]["link"]), "password": PASSWORD}
+    hashed = invitations.hash_password
+
+    def slow(password: str) -> str:
+        store.update(Member, person["id"], NOW, invitation="another")
+        return hashed(password)
+
+    monkeypatch.setattr(invitations, "hash_password", slow)
+    reply = PersonBrowser(owner.service).ask("POST", "/v1/invitations/accept", body)
+
+    assert reply.status == 401
+    assert store.get(Member, person["id"]).account_id is None
+
+
+def test_a_reset_link_that_two_requests_bring_at_once_works_once(owner: PersonBrowser) -> None:
+    colleague(owner, ANNA, role="viewer")
+    link = owner.data("POST", f"/v1/people/{person_id(owner, ANNA)}/password-reset")["link"]
+
+    async def both() -> list[Reply]:
+        bodies = [{"token": token_of(link), "password": f"another pool {n}"} for n in (1, 2)]
+        return await asyncio.gather(
+            *(
+                send_request(
+                    owner.service.app,
+                    "POST",
+                    "/v1/sign-in/password",
+                    [json.dumps(body).encode()],
+                    OWN_PAGE,
+                )
+                for body in bodies
+            )
+        )
+
+    assert sorted(reply.status for reply in asyncio.run(both())) == [200, 401]
+
+
+def test_the_audit_trail_has_what_admins_do_to_accounts(owner: PersonBrowser) -> None:
+    colleague(owner, ANNA, role="viewer")
+    path = f"/v1/people/{person_id(owner, ANNA)}"
+    before = len(owner.data("GET", "/v1/audit"))
+
+    for method, action in (("POST", "password-reset"), ("POST", "sign-out")):
+        assert owner.ask(method, f"{path}/{action}").status == 200
+    (account,) = owner.service.store.list(Account, email=ANNA)
+    owner.service.store.update(Account, account.id, NOW, second_factor=True)
+    assert owner.ask("DELETE", f"{path}/second-factor").status == 200
+
+    entries = owner.data("GET", "/v1/audit")
+    assert len(entries) == before + 3
+    assert {entry["actor"] for entry in entries[:3]} == {f"person:{OWNER}"}
+
+
+def test_where_passwords_are_switched_off_the_first_owner_has_none(tmp_path: Path) -> None:
+    service = start_service(tmp_path, password_sign_in=False)
+    body = {"email": OWNER, "password": PASSWORD}
+
+    reply = service.ask("POST", "/v1/account", body, key="acme-admin")
+
+    assert (reply.status, service.store.count(Account)) == (403, 0)
+
+
+def test_who_signs_in_with_a_personal_key_stays_within_the_roles(owner: PersonBrowser) -> None:
+    colleague(owner, ANNA, role="viewer")
+    key, text = new_key("acme", ["admin"], NOW, name="Anna's")
+    owner.service.store.create(replace(key, member_id=person_id(owner, ANNA)))
+    owner.service.follower.refresh()
+    browser, body = PersonBrowser(owner.service), {"name": "Mine"}
+
+    by_header = browser.ask("PATCH", "/v1/organization", body, {"x-api-key": text})
+    assert browser.ask("POST", "/v1/sign-in", {"key": text}).status == 200
+    by_cookie = browser.ask("PATCH", "/v1/organization", body)
+
+    assert (by_header.status, by_cookie.status) == (403, 403)

@@ -1,7 +1,9 @@
 """Mails about signing in say who, what and until when, and names in them are text."""
 
 from datetime import UTC, datetime, timedelta, timezone
+from email.headerregistry import Address
 
+from schemas.mail.message import build_message
 from schemas.mail.sign_in_mails import invitation_mail, password_reset_mail
 
 EXPIRES = datetime(2026, 12, 7, 10, 30, tzinfo=UTC)
@@ -70,3 +72,13 @@ def test_a_name_is_neither_markup_nor_a_header() -> None:
 
 def test_a_mail_is_not_shown_with_its_link() -> None:
     assert LINK not in repr(invitation_mail("bob@shop.example", "Shop", "Ann", LINK, EXPIRES))
+
+
+def test_an_encoded_line_break_in_a_name_begins_no_header() -> None:
+    name = "=?utf-8?q?x=0d=0aReply-To:_eve@evil.example=0d=0a=0d=0aEve's_own_text?="
+    mail = invitation_mail("bob@shop.example", name, "Ann", LINK, EXPIRES)
+    sender, to = Address("T", "t", "shop.example"), Address("B", "bob", "shop.example")
+
+    lines = build_message(mail, sender, to, EXPIRES).as_bytes().splitlines()
+
+    assert not [line for line in lines if line.startswith((b"Reply-To:", b"Eve's own text"))]

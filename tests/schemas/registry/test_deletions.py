@@ -6,10 +6,12 @@ import pytest
 from msgspec import structs
 
 from schemas.registry import (
+    Account,
     Erasure,
     ErasureState,
     Key,
     Link,
+    Member,
     Organization,
     RecordConflict,
     RecordNotFound,
@@ -24,6 +26,7 @@ from schemas.registry.backups import Backups, read_backup, write_backup
 from schemas.registry.contents import Contents
 from schemas.registry.records import Action, Deletion
 from schemas.registry.restore import restore
+from schemas.registry.sign_ins import BrowserSession
 from tests.schemas.registry.filled_registry import NOW, furnished
 
 
@@ -36,6 +39,24 @@ def store(each_url: str) -> Iterator[RegistryStore]:
 
 def records(contents: Contents) -> dict[str, object]:
     return {kind.__name__: found for kind, found in contents.by_kind()}
+
+
+def a_person(store: RegistryStore, organization_id: str, name: str = "anna") -> Account:
+    """A member of the organization."""
+    email = f"{name}@shop.example"
+    account = Account(id=name, email=email, created_at=NOW, updated_at=NOW)
+    member = Member(
+        id=f"{name}_{organization_id}"[:32],
+        organization_id=organization_id,
+        account_id=name,
+        email=email,
+        role="admin",
+        created_at=NOW,
+        updated_at=NOW,
+    )
+    store.create(account)
+    store.create(member)
+    return account
 
 
 @pytest.mark.parametrize("kind", [Website, Organization])
@@ -181,4 +202,53 @@ def test_a_backup_has_deleted_records_too(
     restored.restore_deleted(Website, website.id)
 
     assert Snapshot.read(restored).find_key(text, NOW) is not None
+    restored.close()
+
+
+def test_a_registry_that_has_people_is_replaced_by_a_backup(
+    each_url: str, backups: Backups, store: RegistryStore
+) -> None:
+    owner, *_ = furnished(store)
+    anna = a_person(store, owner.id)
+    write_backup(store, backups, NOW)
+    contents = read_backup(backups.paths()[0]).contents
+    a_person(store, owner.id, "eve")
+
+    restore(each_url, contents, 1_000, NOW)
+    restored = RegistryStore(each_url)
+
+    assert restored.list(Account) == [anna]
+    assert [member.account_id for member in restored.list(Member)] == [anna.id]
+    restored.close()
+
+
+def test_an_organization_comes_back_without_a_person_whose_account_ended(
+    store: RegistryStore,
+) -> None:
+    owner, *_ = furnished(store)
+    anna = a_person(store, owner.id)
+    a_person(store, owner.id, "bob")
+    store.delete(Organization, owner.id)
+    store.delete(Account, anna.id)  # she was removed from another organization, her last one
+
+    store.restore_deleted(Organization, owner.id)
+
+    assert [member.account_id for member in store.list(Member)] == ["bob"]
+
+
+def test_a_session_from_before_a_restore_ends_with_the_password(
+    each_url: str, store: RegistryStore
+) -> None:
+    owner, *_ = furnished(store)
+    anna = a_person(store, owner.id)
+    session = BrowserSession("s1", anna.id, "password", "Firefox", "a", NOW, NOW, NOW + 9)
+    store.sign_ins().begin_session(session)
+    secret = store.sign_ins().read(NOW).secret
+
+    restore(each_url, store.read_contents(), 1_000, NOW)
+    restored = RegistryStore(each_url)
+    restored.sign_ins().end_sessions(anna.id)
+
+    state = restored.sign_ins().read(NOW)
+    assert state.secret != secret or state.ended == {"s1"}  # no other one is valid either
     restored.close()
