@@ -29,7 +29,7 @@ from schemas.registry.people import WEBSITE_ROLES
 from schemas.registry.signed_tokens import sign
 from schemas.registry.validation import validate_email, validate_name
 from schemas.runtime.clock import format_instant, now_ms
-from schemas.runtime.roles import ROLES, Role
+from schemas.runtime.roles import ROLES
 from schemas.runtime.service_urls import public_query_url
 
 if TYPE_CHECKING:
@@ -41,7 +41,6 @@ INVITER = "The operator"
 COLUMNS = ("organizationId", "email", "name", "role", "websiteRoles", "state", "lastSignInAt")
 NO_MEMBER = "there is nobody with the address '{email}' here; see `tidemark people list`"
 NO_ACCOUNT = "'{email}' has no account; see `tidemark people list`, and invite them"
-LAST_OWNER = "the last owner of an organization stays; make somebody else owner first"
 
 
 def _parse_website_roles(
@@ -192,8 +191,6 @@ def update(
         new_role = changes.get("role", member.role)
         new_website_roles = changes.get("website_roles", member.website_roles)
         _check_roles(store, member.organization_id, new_role, new_website_roles)
-        if new_role != Role.OWNER:
-            _check_last_owner(store, member)
         member = store.update(Member, member.id, now_ms(), **changes)
         shown = _person(member, _account_of(store, member))
     print_record(shown, json)
@@ -211,7 +208,6 @@ def remove(
     """Remove a person, or an invitation: access ends at once, that of personal API keys too."""
     with tidemark.open_registry() as store:
         member = _member(store, email, organization)
-        _check_last_owner(store, member)
         if not yes and sys.stdin.isatty():
             click.confirm(f"Remove {email} from {member.organization_id}?", abort=True)
         store.delete(Member, member.id)
@@ -342,10 +338,3 @@ def _check_roles(
             raise click.UsageError(
                 f"website '{website_id}' does not belong to organization '{organization}'"
             )
-
-
-def _check_last_owner(store: RegistryStore, member: Member) -> None:
-    owners = store.list(Member, organization_id=member.organization_id, role=Role.OWNER.value)
-    active = [owner.id for owner in owners if owner.account_id is not None]
-    if active == [member.id]:
-        raise click.UsageError(LAST_OWNER)

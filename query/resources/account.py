@@ -13,7 +13,7 @@ from starlette.responses import Response
 from query.dependencies import BODY_ERRORS, KEY_ERRORS, QueryDependencies, QueryEndpoint
 from query.request.body import read_json
 from query.request.query_string import strict_query_string
-from query.resources.invitations import create_account, hash_new_password
+from query.resources.invitations import account_with_password, hash_new_password
 from query.resources.person_sign_in import (
     TOTP_PURPOSE,
     begin_session,
@@ -26,7 +26,8 @@ from query.resources.person_sign_in import (
     verify_code,
 )
 from query.resources.quiet_refusals import quiet_refusals
-from query.resources.sign_in import MeResponse, me_response
+from query.resources.resource import Call
+from query.resources.sign_in import NO_PASSWORDS, MeResponse, me_response
 from query.response.json_response import json_response
 from query.sign_in.hashing import matches
 from query.sign_in.session_cookie import set_session_cookie
@@ -177,25 +178,23 @@ async def make_first_owner(dependencies: QueryDependencies, request: Request) ->
     key = await dependencies.authorize(request, KeyScope.ADMIN, Group.RECORDS)
     if isinstance(key, PersonKey) or key.website_id is not None:
         raise Forbidden(NOT_FOR_OWNERS)
+    if not dependencies.access.password_sign_in:
+        raise Forbidden(NO_PASSWORDS)
     body = await read_json(request, FirstOwner)
-    registry = dependencies.registry
-    owner = key.organization_id
-    if any(m.role == Role.OWNER and m.organization_id == owner for m in registry.members.values()):
-        raise Conflict(HAS_OWNER)
-    email = validate_email(normal_email(body.email))
-    account = await create_account(dependencies, email, body.name, body.password, is_proved=False)
     now = dependencies.clock()
+    email = validate_email(normal_email(body.email))
+    account = await account_with_password(dependencies, email, body.name, body.password)
     member = Member(
         id=random_id(12),
-        organization_id=owner,
+        organization_id=key.organization_id,
         account_id=account.id,
         email=email,
         role=Role.OWNER.value,
         created_at=now,
         updated_at=now,
     )
-    store = dependencies.store_for(key)
-    await dependencies.in_registry(lambda: store.create(member))
+    call = Call(dependencies, request, key)
+    await call.write(Member, lambda store: store.make_first_owner(account, member))
     respond = partial(me_response, dependencies)
     response = await begin_session(dependencies, request, respond, member, Way.PASSWORD)
     response.status_code = 201
@@ -211,14 +210,15 @@ async def change_own_account(dependencies: QueryDependencies, request: Request) 
     """PATCH: a new password ends all other sessions."""
     person = await signed_in_person(dependencies, request)
     body = await read_json(request, AccountChanges)
-    account = person.account
+    account, changes = person.account, dict[str, Any]()
     if isinstance(body.name, str):
-        name = body.name and validate_name("name", body.name)
-        account = await change_account(dependencies, account, name=name)
+        changes["name"] = body.name and validate_name("name", body.name)
     if isinstance(body.new_password, str):
         await _require_password(request, account, body.current_password)
-        hashed = await hash_new_password(body.new_password, account.email)
-        account = await change_account(dependencies, account, password_hash=hashed)
+        changes["password_hash"] = await hash_new_password(body.new_password, account.email)
+    if changes:
+        account = await change_account(dependencies, account, **changes)
+    if "password_hash" in changes:
         await _end_others(dependencies, person)
     return _shown(dependencies, SignedInPerson(person.rights, account, person.session))
 
@@ -327,7 +327,7 @@ async def signed_in_person(dependencies: QueryDependencies, request: Request) ->
     """The person of the session cookie; Forbidden for keys."""
     rights: Key = dependencies.identify(request)
     session = None if dependencies.api_key_text(request) else dependencies.sign_ins.session(request)
-    if not isinstance(rights, PersonKey) or session is None:
+    if not isinstance(rights, PersonKey) or rights.way is None or session is None:
         raise Forbidden(PEOPLE_ONLY)
     await dependencies.count_request(request, rights, Group.RECORDS)
     account_id, store = rights.account.id, dependencies.store
@@ -384,7 +384,6 @@ def _uncached(response: Response) -> Response:
 
 PEOPLE_ONLY = "Only a person who is signed in with a browser has an account; this is an API key"
 NOT_FOR_OWNERS = "The first owner is made with an API key of the whole organization"
-HAS_OWNER = "The organization has an owner; ask for an invitation"
 HAS_SECOND_FACTOR = "There is a second factor; remove it first"
 PASSWORD_WRONG = "The password is wrong"  # noqa: S105 - a message
 _ERRORS = (*KEY_ERRORS, *BODY_ERRORS)

@@ -5,15 +5,16 @@ from functools import partial
 from typing import Annotated, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType
+from msgspec.structs import replace
 from starlette.requests import Request
 from starlette.responses import Response
 
 from query.dependencies import BODY_ERRORS, KEY_ERRORS, QueryDependencies, QueryEndpoint
 from query.request.body import read_json
 from query.resources.person_sign_in import (
+    LINK_ENDED,
     account_of_reset,
     begin_session,
-    change_account,
     count_password_attempt,
     find_account,
     new_account,
@@ -27,18 +28,17 @@ from query.resources.sign_in import NO_PASSWORDS, REQUEST_PARAMETER, MeResponse,
 from query.response.bodies import SuccessResponse
 from query.response.json_response import json_response
 from query.sign_in.hashing import new_hash
-from query.sign_in.person_links import MAILED, SentLink
+from query.sign_in.person_links import MAILED, SentLink, password_mark
 from query.sign_in.same_origin import require_same_origin
 from schemas.errors import Conflict, Forbidden, Malformed, Unauthorized
 from schemas.http import openapi
-from schemas.registry import Account, Member, RecordConflict, RecordNotFound, RegistryStore
+from schemas.registry import Account, Member, RecordConflict, RecordNotFound
 from schemas.registry.passwords import password_problem
 from schemas.registry.sign_ins import Way
 from schemas.registry.signed_tokens import SignedToken, TokenKind
 from schemas.registry.validation import validate_name
 from schemas.runtime.clock import format_instant
 
-LINK_ENDED = "The link is not valid, was used or has ended; ask for a new one"
 ONLY_OIDC = "This account signs in by single sign-on: do that, and the invitation is accepted"
 Token = Annotated[str, Meta(min_length=1, max_length=200)]
 Password = Annotated[str, Meta(min_length=1, max_length=200)]
@@ -129,41 +129,37 @@ async def accept_invitation(dependencies: QueryDependencies, request: Request) -
     account = await find_account(dependencies, member.email)
     if account is None:
         is_mailed = token.subject.endswith(f"-{MAILED}")
-        account = await create_account(
-            dependencies, member.email, body.name or member.name, body.password, is_mailed
+        name = body.name or member.name
+        account = await account_with_password(
+            dependencies, member.email, name, body.password, is_proved=is_mailed
         )
     elif account.password_hash is None:
         raise Forbidden(ONLY_OIDC)
     else:
         code = body.code if isinstance(body.code, str) else None
         account = await verify_password(dependencies, request, member.email, body.password, code)
-    joined, now, person = account.id, dependencies.clock(), store_of_person(dependencies, account)
-
-    def join(store: RegistryStore) -> Member:
-        return store.update(Member, member.id, now, account_id=joined, invitation=None)
-
-    member = await dependencies.in_registry(lambda: join(person))
+    joins, now, person = account, dependencies.clock(), store_of_person(dependencies, account)
+    try:
+        member = await dependencies.in_registry(
+            lambda: person.accept_invitation(member, token.id, joins, now)
+        )
+    except (RecordNotFound, RecordConflict):
+        raise Unauthorized(LINK_ENDED) from None
     respond = partial(me_response, dependencies)
     return await begin_session(dependencies, request, respond, member, Way.PASSWORD)
 
 
-async def create_account(
-    dependencies: QueryDependencies, email: str, name: str, password: str, is_proved: bool
+async def account_with_password(
+    dependencies: QueryDependencies, email: str, name: str, password: str, is_proved: bool = False
 ) -> Account:
-    """A new account with a password; Malformed names the rule that the password breaks."""
-    hashed = await hash_new_password(password, email)
-    account = new_account(
+    """A new account, not stored yet; Malformed names the rule that the password breaks."""
+    return new_account(
         email,
         name and validate_name("name", name),
         dependencies.clock(),
-        password_hash=hashed,
+        password_hash=await hash_new_password(password, email),
         email_proved=is_proved,
     )
-    store = store_of_person(dependencies, account)
-    try:
-        return await dependencies.in_registry(lambda: store.create(account))
-    except RecordConflict:
-        raise Conflict(f"{email} has an account already; sign in") from None
 
 
 async def hash_new_password(password: str, email: str) -> str:
@@ -200,13 +196,20 @@ async def set_password(dependencies: QueryDependencies, request: Request) -> Res
     require_same_origin(request)
     dependencies.admit_public(request)
     body = await read_json(request, NewPassword)
-    account = await account_of_reset(dependencies, body.token)
-    if account is None:
-        raise Unauthorized(LINK_ENDED)
+    account, is_mailed = await account_of_reset(dependencies, body.token)
     hashed = await hash_new_password(body.password, account.email)
-    account = await change_account(dependencies, account, password_hash=hashed)
-    account_id, sign_ins = account.id, dependencies.sign_ins
-    await dependencies.in_registry(lambda: sign_ins.end_sessions(account_id))
+    mark, now = password_mark(account), dependencies.clock()
+
+    def renewed(current: Account) -> Account:
+        if password_mark(current) != mark:
+            raise Unauthorized(LINK_ENDED)  # another request with the link was first
+        # Whoever passed the link on may have used it.
+        return replace(current, password_hash=hashed, email_proved=is_mailed)
+
+    store, sign_ins = store_of_person(dependencies, account), dependencies.sign_ins
+    await dependencies.in_registry(lambda: store.revise(account, now, renewed))
+    await dependencies.refresh_registry()
+    await dependencies.in_registry(lambda: sign_ins.end_sessions(account.id))
     return _uncached(json_response(NewPasswordResponse(success=True, email=account.email)))
 
 

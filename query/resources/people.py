@@ -161,14 +161,11 @@ def changed_roles(call: Call, body: PersonChanges) -> dict[str, Any]:
     _check_roles(call, changes.get("role"), changes.get("website_roles", {}))
     if member is not None:
         _require_role(role, changes.get("website_roles", member.website_roles))
-        if role != Role.OWNER:
-            _check_last_owner(call, member)
     return changes
 
 
 async def remove(call: Call, member: Member) -> Response:
     """DELETE: what the person had access to here ends at once; so does an account without any."""
-    _check_last_owner(call, member)
     account_id = member.account_id
 
     def delete(store: Any) -> None:
@@ -194,6 +191,7 @@ async def invite_again(call: Call, member: Member) -> Response:
 async def reset_password(call: Call, member: Member) -> Response:
     """POST: a link that sets a new password."""
     account = await _account_here(call, member)
+    await call.write(Member, lambda store: store.note(member, "password_reset"))
     return _sent(await send_reset(call.dependencies, account))
 
 
@@ -201,6 +199,7 @@ async def sign_out_person(call: Call, member: Member) -> Response:
     """POST: end all sessions of the person."""
     if member.account_id is not None:
         account_id, sign_ins = member.account_id, call.dependencies.sign_ins
+        await call.write(Member, lambda store: store.note(member, "sessions"))
         await call.dependencies.in_registry(lambda: sign_ins.end_sessions(account_id))
     return json_response(SuccessResponse(success=True))
 
@@ -210,6 +209,7 @@ async def remove_second_factor(call: Call, member: Member) -> Response:
     account = await _account_here(call, member)
     now = call.now_ms
     nothing: dict[str, Any] = {"second_factor": False, "totp_secret": None, "recovery_hashes": ()}
+    await call.write(Member, lambda store: store.note(member, "second_factor"))
     await call.write(Account, lambda store: store.update(Account, account.id, now, **nothing))
     return json_response(SuccessResponse(success=True))
 
@@ -263,20 +263,7 @@ def _is_owner(call: Call) -> bool:
     return isinstance(call.key, PersonKey) and call.key.member.role == Role.OWNER
 
 
-def _check_last_owner(call: Call, member: Member) -> None:
-    others = (
-        other
-        for other in call.dependencies.registry.members.values()
-        if other.organization_id == member.organization_id and other.id != member.id
-    )
-    if member.role == Role.OWNER and not any(
-        other.role == Role.OWNER and other.account_id is not None for other in others
-    ):
-        raise Conflict(LAST_OWNER)
-
-
 ONLY_OWNERS = "Only an owner of the organization makes, changes or removes owners"
-LAST_OWNER = "The last owner of an organization stays; make somebody else owner first"
 ADMIN = Access((KeyScope.ADMIN,), whole_organization=True)
 ONE, PAGE = response_types("Person", "person", "people", Person)
 LINK = openapi.Response(200, "the link", SentLinkResponse)

@@ -15,7 +15,7 @@ from starlette.responses import Response
 
 from query.dependencies import QueryDependencies
 from query.sign_in.hashing import matches, new_hash
-from query.sign_in.person_links import PersonLinks, SentLink, password_mark
+from query.sign_in.person_links import MAILED, PersonLinks, SentLink, password_mark
 from query.sign_in.session_cookie import set_session_cookie
 from schemas.errors import Forbidden, SecondFactorRequired, Unauthorized
 from schemas.http.admission import AttemptLimit
@@ -41,6 +41,7 @@ PASSWORD_ATTEMPTS = (
     AttemptLimit("password-account", Limit(10), "sign-ins with a password to this account"),
 )
 CODE_ATTEMPTS = AttemptLimit("second-factor", Limit(3), "codes of this account")
+LINK_ENDED = "The link is not valid, was used or has ended; ask for a new one"
 WRONG = "E-mail address or password are wrong"
 CODE_NEEDED = "The password is right; send the code of your authenticator app, or a recovery code"
 CODE_WRONG = "The code is wrong, was used or has ended; send the next one, or a recovery code"
@@ -232,18 +233,21 @@ def _links(dependencies: QueryDependencies) -> PersonLinks:
     return PersonLinks(access.query_url, dependencies.sign_ins.sign, access.mailer)
 
 
-async def account_of_reset(dependencies: QueryDependencies, text: str) -> Account | None:
-    """The account whose password a token may set."""
+async def account_of_reset(dependencies: QueryDependencies, text: str) -> tuple[Account, bool]:
+    """The account whose password a token may set, and whether it was mailed; Unauthorized."""
     token = dependencies.sign_ins.find(text, TokenKind.PASSWORD_RESET)
     if token is None:
-        return None
+        raise Unauthorized(LINK_ENDED)
+    account_id, _, mailed = token.subject.partition("-")
     try:
         account = await dependencies.in_registry(
-            lambda: dependencies.store.get(Account, token.subject)
+            lambda: dependencies.store.get(Account, account_id)
         )
     except RecordNotFound:
-        return None
-    return account if token.id == password_mark(account) else None
+        raise Unauthorized(LINK_ENDED) from None
+    if token.id != password_mark(account):
+        raise Unauthorized(LINK_ENDED)
+    return account, mailed == MAILED
 
 
 async def _count(request: Request, limit: AttemptLimit, subject: str) -> None:

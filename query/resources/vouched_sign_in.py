@@ -62,11 +62,15 @@ async def _proved_account(
     sessions end, so that whoever made it has no access to what this person gets.
     """
     if account is None:
-        account = new_account(
-            identity.email, identity.name[:255], dependencies.clock(), email_proved=True
-        )
-        made, store = account, store_of_person(dependencies, account)
-        return await dependencies.in_registry(lambda: store.create(made))
+        name = "".join(filter(str.isprintable, identity.name)).strip()[:255]
+        made = new_account(identity.email, name, dependencies.clock(), email_proved=True)
+        store = store_of_person(dependencies, made)
+        try:
+            return await dependencies.in_registry(lambda: store.create(made))
+        except RecordConflict:  # another tab of the same person was first
+            account = await find_account(dependencies, identity.email)
+            if account is None:
+                raise
     if account.email_proved:
         return account
     account_id, sign_ins = account.id, dependencies.sign_ins

@@ -20,7 +20,7 @@ log = logging.getLogger(__name__)
 RESET_MS = 3_600_000
 INVITATION_MS = 7 * 24 * 3_600_000
 MAILED = "mailed"
-"""Ends the subject of an invitation that was mailed: whoever has it reads mail at that address."""
+"""Ends the subject of a link that was mailed: whoever has it reads mail at that address."""
 INVITATION_PATH, PASSWORD_PATH = "/invitation", "/sign-in/password"
 
 
@@ -58,16 +58,19 @@ class PersonLinks(Struct, frozen=True):
         return await self._send(ends_at, link, mail)
 
     async def reset_password(self, account: Account, now_ms: int) -> SentLink:
-        """A link that sets a new password."""
-        token = reset_token(account, now_ms)
+        """A link that sets a new password once: it names the present one."""
+        ends_at = now_ms + RESET_MS
 
-        def link(_is_mailed: bool) -> str:
+        def link(is_mailed: bool) -> str:
+            subject = f"{account.id}-{MAILED}" if is_mailed else account.id
+            kind = TokenKind.PASSWORD_RESET
+            token = SignedToken(kind, password_mark(account), subject, ends_at)
             return self._address(PASSWORD_PATH, token)
 
         def mail(address: str, end: datetime) -> Mail:
             return password_reset_mail(account.email, address, end)
 
-        return await self._send(token.ends_at, link, mail)
+        return await self._send(ends_at, link, mail)
 
     def _address(self, path: str, token: SignedToken) -> str:
         return f"{self.query_url}{path}#{self.sign(token)}"
@@ -89,12 +92,6 @@ class PersonLinks(Struct, frozen=True):
             else:
                 return SentLink(None, True, None, expires)
         return SentLink(link(False), False, problem, expires)
-
-
-def reset_token(account: Account, now_ms: int) -> SignedToken:
-    """Sets the password of the account once: it names the present one."""
-    mark = password_mark(account)
-    return SignedToken(TokenKind.PASSWORD_RESET, mark, account.id, now_ms + RESET_MS)
 
 
 def password_mark(account: Account) -> str:

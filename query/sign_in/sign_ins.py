@@ -19,7 +19,7 @@ from schemas.registry import (
     Snapshot,
     first_line,
 )
-from schemas.registry.people import person_key
+from schemas.registry.people import key_of_person, person_key
 from schemas.registry.sign_ins import (
     BrowserSession,
     Way,
@@ -128,7 +128,10 @@ class SignIns:
         if key is None or not key.is_active(now := self._clock()):
             raise Unauthorized(ENDED)
         registry.key_uses[key.id] = now
-        return key
+        within_roles = key_of_person(registry, key)
+        if within_roles is None:
+            raise Unauthorized(ENDED)
+        return within_roles
 
     def begin_session(self, member: Member, way: Way, browser: str, network: str) -> SignedToken:
         """The token of a new session of a person, which is listed from now on; DatabaseError."""

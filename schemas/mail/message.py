@@ -23,12 +23,13 @@ class Mail(Struct, frozen=True):
 def build_message(mail: Mail, sender: Address, to: Address, now: datetime) -> EmailMessage:
     """The message; ValueError if the subject has a line break, which could begin a header.
 
+    Names in it are no encoded words (RFC 2047), which could have one inside.
     It is marked as automatic (RFC 3834), so that nobody's absence notice answers it.
     """
     message = EmailMessage()
     message["From"] = sender
     message["To"] = to
-    message["Subject"] = mail.subject
+    message["Subject"] = mail.subject.replace("=?", "= ?")
     message["Date"] = now
     message["Message-ID"] = make_msgid(domain=sender.domain)
     message["Auto-Submitted"] = "auto-generated"

@@ -19,10 +19,13 @@ from schemas.registry.record_mapping import (
     to_row,
 )
 from schemas.registry.records import (
+    Account,
     Action,
     Deletion,
     Erasure,
+    Key,
     Link,
+    Member,
     Organization,
     Record,
     Replay,
@@ -99,6 +102,8 @@ def restore_deletion(
     for restored_kind, table in RECORD_TABLES.items():
         for values in deletion.records.get(table.name, ()):
             record = to_record(restored_kind, values)
+            if _has_left(transaction, record):
+                continue
             if isinstance(record, Erasure):
                 record = begun_again(record, now_ms)
             transaction.connection.execute(sa.insert(table).values(to_row(record)))
@@ -106,6 +111,20 @@ def restore_deletion(
             if isinstance(record, Website) and record.id == deletion_id:
                 check_record_limit(transaction, record)
                 _begin_erasures_again(transaction, record.organization_id, now_ms)
+
+
+def _has_left(transaction: WriteTransaction, record: Record) -> bool:
+    """Whether it is of a person whose account or membership has ended meanwhile."""
+    if isinstance(record, Member):
+        table, reference = RECORD_TABLES[Account], record.account_id
+    elif isinstance(record, Key):
+        table, reference = RECORD_TABLES[Member], record.member_id
+    else:
+        return False
+    if reference is None:
+        return False
+    there = sa.select(table.c.id).where(table.c.id == reference)
+    return transaction.connection.execute(there).first() is None
 
 
 def _begin_erasures_again(transaction: WriteTransaction, organization_id: str, now_ms: int) -> None:

@@ -117,7 +117,9 @@ def _write_contents(url: str, contents: Contents, restored: Change) -> None:
     engine = database.create_engine(url)
     try:
         with engine.begin() as connection:
+            _end_sessions(connection)
             connection.execute(sa.delete(database.ORGANIZATIONS))
+            connection.execute(sa.delete(database.ACCOUNTS))
             connection.execute(sa.delete(database.DELETIONS))
             for kind, records in contents.by_kind():
                 if records:
@@ -133,6 +135,18 @@ def _write_contents(url: str, contents: Contents, restored: Change) -> None:
             connection.execute(sa.update(database.REVISION).values(row))
     finally:
         engine.dispose()
+
+
+def _end_sessions(connection: sa.Connection) -> None:
+    """End the sessions of people: with their accounts they are listed no more."""
+    listed = sa.select(database.BROWSER_SESSIONS.c.id, database.BROWSER_SESSIONS.c.ends_at)
+    rows = [dict(row) for row in connection.execute(listed).mappings()]
+    if rows:
+        known = sa.delete(database.ENDED_SIGN_INS).where(
+            database.ENDED_SIGN_INS.c.id.in_([row["id"] for row in rows])
+        )
+        connection.execute(known)
+        connection.execute(sa.insert(database.ENDED_SIGN_INS), rows)
 
 
 def _file_fault(path: Path) -> str | None:

@@ -31,21 +31,25 @@ from schemas.registry.deletions import (
     restore_deletion,
 )
 from schemas.registry.migrate import require_current_schema
+from schemas.registry.owners import check_owner_stays, has_owner
 from schemas.registry.record_limits import check_record_limit
 from schemas.registry.record_mapping import (
     RECORD_TABLES,
     RecordT,
     kind_name,
+    owner_id,
     read_records,
     to_column_values,
     to_record,
     to_row,
 )
 from schemas.registry.records import (
+    Account,
     Action,
     Change,
     Deletion,
     Key,
+    Member,
     Organization,
     Record,
     Website,
@@ -53,10 +57,11 @@ from schemas.registry.records import (
 from schemas.registry.sign_ins import RegistrySignIns
 from schemas.registry.tombstones import TombstoneKey
 from schemas.registry.tracker_ids import check_alias_name
-from schemas.registry.transaction import WriteTransaction
+from schemas.registry.transaction import RecordConflict, WriteTransaction
 from schemas.runtime.clock import now_ms
 from schemas.runtime.finding import Finding
 
+HAS_OWNER = "the organization has an owner: ask for an invitation"
 Equals = str | Sequence[str] | None
 """What a column equals: a value, one of several, or any (None)."""
 
@@ -88,6 +93,38 @@ class RegistryStore:
         with self._transaction() as transaction:
             _insert(transaction, record)
         return record
+
+    def make_first_owner(self, account: Account, member: Member) -> None:
+        """Create both; RecordConflict when there is an owner, or the address has an account."""
+        with self._transaction() as transaction:
+            if has_owner(transaction, member.organization_id):
+                raise RecordConflict(HAS_OWNER)
+            _insert(transaction, account)
+            _insert(transaction, member)
+
+    def accept_invitation(
+        self, member: Member, invitation: str, account: Account, now_ms: int
+    ) -> Member:
+        """Give a member the account, which is created if there is none with its id.
+
+        RecordNotFound when the invitation has ended or was accepted, RecordConflict.
+        """
+        table = RECORD_TABLES[Account]
+        with self._transaction() as transaction:
+            current = _lock(transaction, Member, member.id)
+            if current.account_id is not None or current.invitation != invitation:
+                raise RecordNotFound("the invitation has ended")
+            there = sa.select(table.c.id).where(table.c.id == account.id)
+            if transaction.connection.execute(there).first() is None:
+                _insert(transaction, account)
+            joined = {"account_id": account.id, "invitation": None, "updated_at": now_ms}
+            return _change(transaction, Member, member.id, joined)
+
+    def note(self, record: Record, *fields: str) -> None:
+        """Append to the audit trail what was done about a record, though no field changed."""
+        with self._transaction() as transaction:
+            owner = owner_id(record)
+            transaction.log_change(Action.UPDATE, type(record), record.id, owner, fields)
 
     def get(self, kind: type[RecordT], record_id: str) -> RecordT:
         """The record with this id; RecordNotFound."""
@@ -178,7 +215,9 @@ class RegistryStore:
             row = transaction.connection.execute(deletion).first()
             if row is None:
                 raise RecordNotFound(f"no {kind_name(kind)} '{record_id}'")
-            transaction.log_record(Action.DELETE, to_record(kind, row._mapping))
+            deleted = to_record(kind, row._mapping)
+            transaction.log_record(Action.DELETE, deleted)
+            check_owner_stays(transaction, deleted)
 
     def restore_deleted(self, kind: type[RecordT], record_id: str) -> RecordT:
         """Bring back a deleted website or organization with all that belonged to it.
@@ -322,6 +361,7 @@ def _change(
     row = transaction.connection.execute(changed.returning(*table.c)).one()
     record = to_record(kind, row._mapping)
     check_alias_name(transaction, record)
+    check_owner_stays(transaction, before, record)
     transaction.log_record(Action.UPDATE, record, before)
     return record
 

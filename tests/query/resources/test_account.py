@@ -8,13 +8,9 @@ from typing import Any
 import pyotp
 import pytest
 
-from query.resources import person_sign_in
+from query.sign_in import hashing
 from schemas.registry import Account, Member, Organization
-<<<<<<< HEAD
-from tests.asgi_client import request_once
-=======
-from tests.asgi_client import send_request
->>>>>>> h-attack
+from tests.asgi_client import request_once, send_request
 from tests.query.people import OWNER, PASSWORD, PersonBrowser, colleague, owner_of
 from tests.query.query_service import NOVEMBER, NOW, InProcessService
 from tests.query.sign_in.browser import OWN_PAGE
@@ -276,7 +272,6 @@ def test_a_page_of_another_site_cannot_use_the_session(owner: PersonBrowser) -> 
         assert reply.status == 403
 
 
-<<<<<<< HEAD
 def test_a_personal_key_reaches_no_further_than_the_person(owner: PersonBrowser) -> None:
     service = owner.service
     anna = colleague(owner, ANNA, websiteRoles={"shop": "viewer"})
@@ -309,7 +304,8 @@ def test_scopes_limit_a_personal_key(owner: PersonBrowser) -> None:
     assert request_once(owner.service.app, "GET", "/v1/people", None, headers).status == 403
     assert owner.ask("DELETE", f"/v1/account/keys/{made['id']}").status == 204
     assert request_once(owner.service.app, "GET", "/v1/me", None, headers).status == 401
-=======
+
+
 def test_a_refused_password_leaves_the_name(owner: PersonBrowser) -> None:
     body = {"name": "Eve", "newPassword": NEW, "currentPassword": "not this one"}
 
@@ -322,7 +318,7 @@ def test_passwords_that_wait_to_be_verified_leave_threads_for_other_work(
 ) -> None:
     """One network may send thirty a minute; queries and ends of sessions use these threads."""
     let = threading.Event()
-    monkeypatch.setattr(person_sign_in, "password_matches", lambda *_: let.wait(20))
+    monkeypatch.setattr(hashing, "password_matches", lambda *_: let.wait(20))
     bodies = [{"email": f"p{n}@shop.example", "password": "x" * 12} for n in range(30)]
 
     async def waits() -> None:
@@ -342,4 +338,3 @@ def test_passwords_that_wait_to_be_verified_leave_threads_for_other_work(
             await asyncio.gather(*asking)
 
     asyncio.run(waits())
->>>>>>> h-attack
