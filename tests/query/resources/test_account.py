@@ -3,6 +3,7 @@
 import asyncio
 import json
 import threading
+from pathlib import Path
 from typing import Any
 
 import pyotp
@@ -11,8 +12,9 @@ import pytest
 from query.resources import person_sign_in
 from schemas.registry import Account, Member, Organization
 from tests.asgi_client import send_request
+from tests.postgresql import MIGRATED, PostgreSQL
 from tests.query.people import OWNER, PASSWORD, PersonBrowser, colleague, owner_of
-from tests.query.query_service import NOVEMBER, NOW, InProcessService
+from tests.query.query_service import NOVEMBER, NOW, InProcessService, start_service
 from tests.query.sign_in.browser import OWN_PAGE
 
 ANNA = "anna@shop.example"
@@ -304,3 +306,14 @@ def test_passwords_that_wait_to_be_verified_leave_threads_for_other_work(
             await asyncio.gather(*asking)
 
     asyncio.run(waits())
+
+
+def test_a_null_character_in_an_address_is_no_fault_of_the_registry(tmp_path: Path) -> None:
+    with PostgreSQL() as server:
+        service = start_service(tmp_path, registry=server.new_database(MIGRATED))
+        try:
+            reply = PersonBrowser(service).sign_in_with("a\0@shop.example")
+        finally:
+            service.store.close()
+
+    assert reply.status in (400, 401)
