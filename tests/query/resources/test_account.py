@@ -317,3 +317,21 @@ def test_a_null_character_in_an_address_is_no_fault_of_the_registry(tmp_path: Pa
             service.store.close()
 
     assert reply.status in (400, 401)
+
+
+def test_a_sign_in_with_the_old_password_does_not_outlast_a_new_one(
+    owner: PersonBrowser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    matches, changed = person_sign_in.password_matches, []
+
+    def slow(password: str, hashed: str) -> bool:
+        body = {"newPassword": NEW, "currentPassword": PASSWORD}
+        changed.append(owner.ask("PATCH", "/v1/account", body).status)
+        return matches(password, hashed)
+
+    monkeypatch.setattr(person_sign_in, "password_matches", slow)
+    other = PersonBrowser(owner.service)
+    other.sign_in_with(OWNER)
+
+    assert changed == [200]
+    assert other.ask("GET", "/v1/me").status == 401
