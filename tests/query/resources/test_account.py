@@ -335,3 +335,13 @@ def test_a_sign_in_with_the_old_password_does_not_outlast_a_new_one(
 
     assert changed == [200]
     assert other.ask("GET", "/v1/me").status == 401
+
+
+def test_strangers_who_guess_do_not_keep_a_person_from_the_account(owner: PersonBrowser) -> None:
+    stranger = PersonBrowser(owner.service, address="198.51.100.7")
+    guesses = [stranger.sign_in_with(OWNER, "x" * 12).status for _ in range(10)]
+    body = {"newPassword": NEW, "currentPassword": PASSWORD}
+
+    reply = owner.ask("PATCH", "/v1/account", body)
+
+    assert (guesses, reply.status) == ([401] * 10, 200)
