@@ -345,3 +345,16 @@ def test_strangers_who_guess_do_not_keep_a_person_from_the_account(owner: Person
     reply = owner.ask("PATCH", "/v1/account", body)
 
     assert (guesses, reply.status) == ([401] * 10, 200)
+
+
+def test_who_asks_for_links_bars_nobody_from_signing_in(tmp_path: Path) -> None:
+    service = start_service(
+        tmp_path, smtp_url="smtp://127.0.0.1:9", mail_from="Tidemark <t@shop.example>"
+    )
+    owner_of(service)
+    stranger = PersonBrowser(service, address="198.51.100.7")
+
+    asked = [stranger.ask("POST", "/v1/sign-in/reset", {"email": OWNER}).status for _ in range(11)]
+
+    assert (asked[0], asked[-1]) == (202, 429)
+    assert PersonBrowser(service).sign_in_with(OWNER).status == 200
