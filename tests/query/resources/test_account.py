@@ -358,3 +358,16 @@ def test_who_asks_for_links_bars_nobody_from_signing_in(tmp_path: Path) -> None:
 
     assert (asked[0], asked[-1]) == (202, 429)
     assert PersonBrowser(service).sign_in_with(OWNER).status == 200
+
+
+def test_a_sign_in_is_no_change_of_the_registry(owner: PersonBrowser) -> None:
+    """Each revision is read by all processes and backed up, and its entry stays for ever."""
+    store = owner.service.store
+    (account,) = store.list(Account, email=OWNER)
+    store.update_progress(Account, account.id, NOW, last_sign_in_at=NOW - 1)
+    before = store.read_version()
+
+    assert PersonBrowser(owner.service).sign_in_with(OWNER).status == 200
+
+    assert store.read_version() == before
+    assert store.get(Account, account.id).last_sign_in_at == NOW
