@@ -301,7 +301,7 @@ def _person(member: Member, account: Account | None) -> dict[str, object]:
         "websiteRoles": member.website_roles,
         "state": "active" if account else "invited",
         "secondFactor": account is not None and account.second_factor,
-        "lastSignInAt": format_instant(account.last_sign_in_at if account else None),
+        "lastSignInAt": format_instant(member.last_sign_in_at if account else None),
         "createdAt": format_instant(member.created_at),
         "updatedAt": format_instant(member.updated_at),
     }

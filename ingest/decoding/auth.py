@@ -91,10 +91,11 @@ def _check_origin(website: Website, origin: str | None) -> None:
 
 def _authenticate_by_key(head: RequestHead, registry: Snapshot, now_ms: int) -> Sender:
     key = require_key(registry, head.key, KeyScope.TRACK_EVENTS, now_ms)
-    if head.website_id is not None:
-        subject_id = authorize_website(registry, key, head.website_id).id
+    website_id = key.website_id if head.website_id is None else head.website_id
+    if website_id is not None:
+        subject_id = authorize_website(registry, key, website_id).id
     else:
-        subject_id = key.website_id or _only_website(registry, key.organization_id)
+        subject_id = _only_website(registry, key.organization_id)
     return Sender(registry.organizations[key.organization_id], subject_id, key)
 
 

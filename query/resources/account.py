@@ -15,10 +15,11 @@ from query.request.body import read_json
 from query.request.query_string import strict_query_string
 from query.resources.invitations import account_with_password, hash_new_password
 from query.resources.person_sign_in import (
+    CHECKS,
     TOTP_PURPOSE,
     begin_session,
     change_account,
-    count_password_attempt,
+    count_attempt,
     membership,
     memberships,
     normal_email,
@@ -341,7 +342,7 @@ async def _require_password(request: Request, account: Account, password: str | 
         return
     if not isinstance(password, str):
         raise Malformed("Give the password that the account has now")
-    await count_password_attempt(request, account.email)
+    await count_attempt(request, CHECKS, account.id)
     if not await matches(password, account.password_hash):
         raise Malformed(PASSWORD_WRONG)
 

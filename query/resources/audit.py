@@ -21,6 +21,7 @@ from schemas.registry.audit_names import KINDS, Names
 from schemas.registry.audit_trail import MAX_VALUE_LENGTH
 from schemas.registry.people import PERSON_ACTOR
 from schemas.registry.records import Action, Change
+from schemas.registry.unseen_text import refuse_null
 from schemas.runtime.clock import format_instant
 
 MAX_NUMBER = 999_999_999
@@ -113,6 +114,7 @@ def _kind(text: str | None) -> str | None:
 
 def _actor(text: str | None) -> str | None:
     """An actor as entries name it: names of the operator's users are not searched."""
+    refuse_null("actor", text)
     if text is not None and ":" in text and not text.startswith(NAMED_ACTORS):
         raise Malformed(
             f"'actor' is '{shorten(text)}'; use '{PERSON_ACTOR}' with an e-mail address, "

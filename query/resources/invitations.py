@@ -15,7 +15,7 @@ from query.resources.person_sign_in import (
     LINK_ENDED,
     account_of_reset,
     begin_session,
-    count_password_attempt,
+    count_reset,
     find_account,
     new_account,
     normal_email,
@@ -146,7 +146,7 @@ async def accept_invitation(dependencies: QueryDependencies, request: Request) -
     except (RecordNotFound, RecordConflict):
         raise Unauthorized(LINK_ENDED) from None
     respond = partial(me_response, dependencies)
-    return await begin_session(dependencies, request, respond, member, Way.PASSWORD)
+    return await begin_session(dependencies, request, respond, member, Way.PASSWORD, joins)
 
 
 async def account_with_password(
@@ -178,7 +178,7 @@ async def forgot_password(dependencies: QueryDependencies, request: Request) -> 
     if dependencies.access.mailer is None or not dependencies.access.password_sign_in:
         raise Forbidden(NO_MAIL)
     email = normal_email(body.email)
-    await count_password_attempt(request, email)
+    await count_reset(request, email)
     account = await find_account(dependencies, email)
     if account is not None:
         task = asyncio.create_task(send_reset(dependencies, account))

@@ -110,7 +110,6 @@ class SentLinkResponse(Struct):
 def person(call: Call, member: Member) -> Person:
     """A person as responses show it."""
     account = call.dependencies.registry.accounts.get(member.account_id or "")
-    last = account.last_sign_in_at if account else None
     return Person(
         id=member.id,
         organization_id=member.organization_id,
@@ -120,7 +119,7 @@ def person(call: Call, member: Member) -> Person:
         website_roles=dict(member.website_roles),
         state="invited" if account is None else "active",
         second_factor=account is not None and account.second_factor,
-        last_sign_in_at=None if last is None else format_instant(last),
+        last_sign_in_at=format_instant(member.last_sign_in_at),
         created_at=str(format_instant(member.created_at)),
         updated_at=str(format_instant(member.updated_at)),
     )

@@ -34,12 +34,18 @@ from schemas.registry.second_factor import matching_step, use_recovery_code
 from schemas.registry.sign_ins import Way
 from schemas.registry.signed_tokens import TokenKind
 from schemas.registry.store import RegistryStore
+from schemas.registry.unseen_text import refuse_null
 
 TOTP_PURPOSE = "second factor"
-PASSWORD_ATTEMPTS = (
-    AttemptLimit("password-network", Limit(30), "sign-ins with a password from one network"),
-    AttemptLimit("password-account", Limit(10), "sign-ins with a password to this account"),
+BY_NETWORK = AttemptLimit("password-network", Limit(30), "password sign-ins from one network")
+BY_ACCOUNT = AttemptLimit("password-account", Limit(60), "password sign-ins to this account")
+BY_BOTH = AttemptLimit(
+    "password-both", Limit(10), "password sign-ins to this account from one network"
 )
+"""One network alone does not keep a person from signing in elsewhere."""
+RESETS_BY_NETWORK = AttemptLimit("reset-network", Limit(10), "password links from one network")
+RESETS_BY_ACCOUNT = AttemptLimit("reset-account", Limit(2), "password links of this account")
+CHECKS = AttemptLimit("password-check", Limit(10), "passwords that you confirm with")
 CODE_ATTEMPTS = AttemptLimit("second-factor", Limit(3), "codes of this account")
 LINK_ENDED = "The link is not valid, was used or has ended; ask for a new one"
 WRONG = "E-mail address or password are wrong"
@@ -49,7 +55,8 @@ NO_ACCESS = "The account belongs to no organization any more; ask for an invitat
 
 
 def normal_email(text: str) -> str:
-    """An e-mail address as accounts have it."""
+    """An e-mail address as accounts have it; Malformed."""
+    refuse_null("email", text)
     return text.strip().lower()
 
 
@@ -112,10 +119,21 @@ async def verify_password(
 
 async def count_password_attempt(request: Request, email: str) -> None:
     """RateLimitExceeded after too many of a network, or for an address, which need not exist."""
+    network, address = _network(request), _hash(email)
+    await count_attempt(request, BY_NETWORK, network)
+    await count_attempt(request, BY_BOTH, _hash(f"{network} {email}"))
+    await count_attempt(request, BY_ACCOUNT, address)
+
+
+async def count_reset(request: Request, email: str) -> None:
+    """The same of links for a new password."""
+    await count_attempt(request, RESETS_BY_NETWORK, _network(request))
+    await count_attempt(request, RESETS_BY_ACCOUNT, _hash(email))
+
+
+def _network(request: Request) -> str:
     middleware: HttpMiddleware = request.scope["app"]
-    subjects = (middleware.client_network(request.scope), _hash(email))
-    for limit, subject in zip(PASSWORD_ATTEMPTS, subjects, strict=True):
-        await _count(request, limit, subject)
+    return middleware.client_network(request.scope)
 
 
 async def verify_code(
@@ -124,7 +142,7 @@ async def verify_code(
     """Use a one-time code or a recovery code; SecondFactorRequired unless it is right."""
     if code is None:
         raise SecondFactorRequired(CODE_NEEDED)
-    await _count(request, CODE_ATTEMPTS, account.id)
+    await count_attempt(request, CODE_ATTEMPTS, account.id)
     now = dependencies.clock()
     step = matching_step(totp_secret(dependencies, account), code, now)
     spent = False
@@ -177,10 +195,12 @@ async def begin_session(
     respond: Callable[[Key, int], Response],
     member: Member,
     way: Way,
+    verified: Account | None = None,
 ) -> Response:
     """Sign the browser in: a new session with its cookie on the response.
 
-    Sessions that the browser had are ended: it has one cookie.
+    Sessions that the browser had are ended: it has one cookie. Unauthorized when the password that
+    was `verified` has been changed meanwhile.
     """
     await dependencies.refresh_registry()
     rights = person_key(dependencies.registry, member.id, way)
@@ -196,10 +216,13 @@ async def begin_session(
             rights.member, way, browser, middleware.client_network(request.scope)
         )
     )
-    now = dependencies.clock()
-    store = store_of_person(dependencies, rights.account)
+    store, now = store_of_person(dependencies, rights.account), dependencies.clock()
+    account = await dependencies.in_registry(lambda: store.get(Account, account_id))
+    if verified is not None and password_mark(account) != password_mark(verified):
+        await dependencies.in_registry(lambda: sign_ins.end(token))
+        raise Unauthorized(WRONG)
     await dependencies.in_registry(
-        lambda: store.update(Account, account_id, now, last_sign_in_at=now)
+        lambda: store.update(Member, member.id, now, last_sign_in_at=now)
     )
     await dependencies.refresh_registry()
     response = respond(rights, token.ends_at)
@@ -250,7 +273,7 @@ async def account_of_reset(dependencies: QueryDependencies, text: str) -> tuple[
     return account, mailed == MAILED
 
 
-async def _count(request: Request, limit: AttemptLimit, subject: str) -> None:
+async def count_attempt(request: Request, limit: AttemptLimit, subject: str) -> None:
     middleware: HttpMiddleware = request.scope["app"]
     await middleware.admission.reserve_attempt(limit, subject)
     middleware.admission.count_attempt(request.scope, limit, subject)

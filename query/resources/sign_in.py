@@ -201,10 +201,8 @@ async def _sign_in_with_password(
     account = await verify_password(
         dependencies, request, email, str(body.password), code if isinstance(code, str) else None
     )
-    member = membership(dependencies, account)
-    return await begin_session(
-        dependencies, request, partial(me_response, dependencies), member, Way.PASSWORD
-    )
+    member, respond = membership(dependencies, account), partial(me_response, dependencies)
+    return await begin_session(dependencies, request, respond, member, Way.PASSWORD, account)
 
 
 async def _sign_in_by_proxy(dependencies: QueryDependencies, request: Request) -> Response:

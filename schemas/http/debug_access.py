@@ -6,7 +6,7 @@ The query service has no texts of keys. It signs a token, which ends soon and op
 from schemas.errors import Unauthorized
 from schemas.http.auth import INVALID_KEY, require_key, require_scope
 from schemas.registry import Key, KeyScope, Snapshot
-from schemas.registry.people import person_key
+from schemas.registry.people import key_of_person, person_key
 from schemas.registry.signed_tokens import TokenKind, new_token, sign, verify
 
 TOKEN_MS = 60_000
@@ -24,9 +24,13 @@ def require_debug_key(registry: Snapshot, text: str | None, now_ms: int) -> Key:
     token = verify(text or "", TokenKind.DEBUG, secret, now_ms)
     if token is None:
         return require_key(registry, text, KeyScope.READ_DATA, now_ms)
-    key: Key | None = person_key(registry, token.subject)
-    if key is None:
-        key = registry.keys.get(token.subject)
-        if key is None or not registry.use_key(key, now_ms):
-            raise Unauthorized(INVALID_KEY)
-    return require_scope(key, KeyScope.READ_DATA)
+    person = person_key(registry, token.subject)
+    if person is not None:
+        return require_scope(person, KeyScope.READ_DATA)
+    key = registry.keys.get(token.subject)
+    if key is None or not registry.use_key(key, now_ms):
+        raise Unauthorized(INVALID_KEY)
+    within_roles = key_of_person(registry, key)
+    if within_roles is None:
+        raise Unauthorized(INVALID_KEY)
+    return require_scope(within_roles, KeyScope.READ_DATA)

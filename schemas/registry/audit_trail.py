@@ -21,7 +21,7 @@ UNRECORDED = frozenset(
     {
         *("id", "organization_id", "created_at", "updated_at"),
         *("erased_values", "planned_items", "upload"),
-        *("totp_step", "last_sign_in_at", "invitation"),
+        *("totp_step", "invitation"),
     }
 )
 """Fields that an entry has anyway, and those that it must not have."""

@@ -91,7 +91,6 @@ ACCOUNTS = sa.Table(
     sa.Column("totp_secret", sa.String(512)),
     sa.Column("totp_step", sa.BigInteger, nullable=False),
     sa.Column("recovery_hashes", sa.JSON, nullable=False),
-    sa.Column("last_sign_in_at", sa.BigInteger),
     *_timestamp_columns(),
 )
 
@@ -112,6 +111,7 @@ MEMBERS = sa.Table(
     sa.Column("website_roles", sa.JSON, nullable=False),
     sa.Column("invitation", sa.String(32)),
     sa.Column("invited_by", sa.String(255), nullable=False),
+    sa.Column("last_sign_in_at", sa.BigInteger),
     *_timestamp_columns(),
     sa.UniqueConstraint("organization_id", "email", name="uq_members_email"),
 )

@@ -54,7 +54,6 @@ class Account(Record, frozen=True, rename="camel", kw_only=True):
     """Time step of the last one-time code, which cannot be used again."""
     recovery_hashes: tuple[str, ...] = ()
     """Of the unused recovery codes."""
-    last_sign_in_at: int | None = None
     created_at: int
     updated_at: int
 
@@ -74,6 +73,7 @@ class Member(OwnedRecord, frozen=True, rename="camel", kw_only=True):
     invitation: str | None = None
     """Id of the token of the invitation link that is valid."""
     invited_by: str = ""
+    last_sign_in_at: int | None = None
     created_at: int
     updated_at: int
 

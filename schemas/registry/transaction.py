@@ -14,10 +14,22 @@ import sqlalchemy as sa
 from schemas.registry import database
 from schemas.registry.audit_trail import changed_fields, recorded_values, website_of
 from schemas.registry.record_mapping import kind_name, owner_id
-from schemas.registry.records import Action, Erasure, Import, Link, Record, Replay
+from schemas.registry.records import (
+    Account,
+    Action,
+    Erasure,
+    Import,
+    Link,
+    Member,
+    Record,
+    Replay,
+)
 from schemas.registry.saved_records import SAVED_RECORDS
 
-PRUNED_KINDS = (*map(kind_name, (Link, Import, Erasure, Replay)), *map(kind_name, SAVED_RECORDS))
+PRUNED_KINDS = (
+    *map(kind_name, (Link, Import, Erasure, Replay, Account, Member)),
+    *map(kind_name, SAVED_RECORDS),
+)
 """Kinds that API callers can change as often as their rate limit permits."""
 KEPT_CHANGES = 100_000
 """Newest changes of these kinds that are kept; all others stay for ever."""

@@ -3,16 +3,17 @@
 import asyncio
 import json
 import threading
+from pathlib import Path
 from typing import Any
 
 import pyotp
 import pytest
 
-from query.sign_in import hashing
-from schemas.registry import Account, Member, Organization
+from schemas.registry import Account, Member, Organization, passwords
 from tests.asgi_client import request_once, send_request
+from tests.postgresql import MIGRATED, PostgreSQL
 from tests.query.people import OWNER, PASSWORD, PersonBrowser, colleague, owner_of
-from tests.query.query_service import NOVEMBER, NOW, InProcessService
+from tests.query.query_service import NOVEMBER, NOW, InProcessService, start_service
 from tests.query.sign_in.browser import OWN_PAGE
 
 ANNA = "anna@shop.example"
@@ -77,10 +78,9 @@ def test_wrong_password_and_unknown_account_are_refused_alike(owner: PersonBrows
 
 @pytest.mark.parametrize("email", [OWNER, "nobody@shop.example"])
 def test_attempts_are_limited_by_account(owner: PersonBrowser, email: str) -> None:
-    attempts = [
-        PersonBrowser(owner.service, address=f"198.51.{number}.7").sign_in_with(email, "x" * 12)
-        for number in range(11)
-    ]
+    browser = PersonBrowser(owner.service, address="198.51.100.7")
+
+    attempts = [browser.sign_in_with(email, "x" * 12) for _ in range(11)]
 
     assert [reply.status for reply in attempts] == [401] * 10 + [429]
     assert attempts[-1].json["code"] == "RATE_LIMIT_EXCEEDED"
@@ -318,7 +318,7 @@ def test_passwords_that_wait_to_be_verified_leave_threads_for_other_work(
 ) -> None:
     """One network may send thirty a minute; queries and ends of sessions use these threads."""
     let = threading.Event()
-    monkeypatch.setattr(hashing, "password_matches", lambda *_: let.wait(20))
+    monkeypatch.setattr(passwords, "password_matches", lambda *_: let.wait(20))
     bodies = [{"email": f"p{n}@shop.example", "password": "x" * 12} for n in range(30)]
 
     async def waits() -> None:
@@ -338,3 +338,63 @@ def test_passwords_that_wait_to_be_verified_leave_threads_for_other_work(
             await asyncio.gather(*asking)
 
     asyncio.run(waits())
+
+
+def test_a_null_character_in_an_address_is_no_fault_of_the_registry(tmp_path: Path) -> None:
+    with PostgreSQL() as server:
+        service = start_service(tmp_path, registry=server.new_database(MIGRATED))
+        try:
+            reply = PersonBrowser(service).sign_in_with("a\0@shop.example")
+        finally:
+            service.store.close()
+
+    assert reply.status in (400, 401)
+
+
+def test_a_sign_in_with_the_old_password_does_not_outlast_a_new_one(
+    owner: PersonBrowser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    matches, changed = passwords.password_matches, list[int]()
+
+    def slow(password: str, hashed: str) -> bool:
+        monkeypatch.setattr(passwords, "password_matches", matches)
+        body = {"newPassword": NEW, "currentPassword": PASSWORD}
+        changed.append(owner.ask("PATCH", "/v1/account", body).status)
+        return matches(password, hashed)
+
+    monkeypatch.setattr(passwords, "password_matches", slow)
+    other = PersonBrowser(owner.service)
+    other.sign_in_with(OWNER)
+
+    assert changed == [200]
+    assert other.ask("GET", "/v1/me").status == 401
+
+
+def test_strangers_who_guess_do_not_keep_a_person_from_the_account(owner: PersonBrowser) -> None:
+    stranger = PersonBrowser(owner.service, address="198.51.100.7")
+    guesses = [stranger.sign_in_with(OWNER, "x" * 12).status for _ in range(10)]
+    body = {"newPassword": NEW, "currentPassword": PASSWORD}
+
+    reply = owner.ask("PATCH", "/v1/account", body)
+
+    assert (guesses, reply.status) == ([401] * 10, 200)
+
+
+def test_who_asks_for_links_bars_nobody_from_signing_in(tmp_path: Path) -> None:
+    service = start_service(
+        tmp_path, smtp_url="smtp://127.0.0.1:9", mail_from="Tidemark <t@shop.example>"
+    )
+    owner_of(service)
+    stranger = PersonBrowser(service, address="198.51.100.7")
+
+    asked = [stranger.ask("POST", "/v1/sign-in/reset", {"email": OWNER}).status for _ in range(11)]
+
+    assert (asked[0], asked[-1]) == (202, 429)
+    assert PersonBrowser(service).sign_in_with(OWNER).status == 200
+
+
+def test_a_sign_in_is_in_the_audit_trail_of_the_organization(owner: PersonBrowser) -> None:
+    (entry,) = owner.data("GET", "/v1/audit?limit=1")
+
+    assert (entry["actor"], entry["kind"]) == (f"person:{OWNER}", "member")
+    assert entry["fields"] == ["lastSignInAt"]

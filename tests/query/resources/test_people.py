@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from query.sign_in import hashing
-from schemas.registry import KEY_SCOPES, Account, Member
+from schemas.registry import KEY_SCOPES, Account, Member, passwords
 from schemas.registry.signed_tokens import TokenKind, new_token, sign
 from schemas.registry.validation import new_key
 from tests.asgi_client import send_request
@@ -364,13 +363,13 @@ def test_an_invitation_that_ends_while_it_is_accepted_makes_no_account(
 ) -> None:
     person, store = invited(owner, ANNA, role="viewer"), owner.service.store
     body = {"token": token_of(person["invitation"]["link"]), "password": PASSWORD}
-    hashed = hashing.hash_password
+    hashed = passwords.hash_password
 
     def slow(password: str) -> str:
         store.delete(Member, person["id"])
         return hashed(password)
 
-    monkeypatch.setattr(hashing, "hash_password", slow)
+    monkeypatch.setattr(passwords, "hash_password", slow)
     reply = PersonBrowser(owner.service).ask("POST", "/v1/invitations/accept", body)
 
     assert reply.status == 401
@@ -382,13 +381,13 @@ def test_an_invitation_that_was_replaced_while_it_was_accepted_is_refused(
 ) -> None:
     person, store = invited(owner, ANNA, role="viewer"), owner.service.store
     body = {"token": token_of(person["invitation"]["link"]), "password": PASSWORD}
-    hashed = hashing.hash_password
+    hashed = passwords.hash_password
 
     def slow(password: str) -> str:
         store.update(Member, person["id"], NOW, invitation="another")
         return hashed(password)
 
-    monkeypatch.setattr(hashing, "hash_password", slow)
+    monkeypatch.setattr(passwords, "hash_password", slow)
     reply = PersonBrowser(owner.service).ask("POST", "/v1/invitations/accept", body)
 
     assert reply.status == 401
