@@ -18,7 +18,9 @@ COLUMNS = ("at", "actor", "action", "kind", "recordId", "record", "organizationI
 @click.option("--record", metavar="ID", help="Only this record.")
 @click.option("--kind", type=click.Choice(list(KINDS)), help="Only records of this kind.")
 @click.option(
-    "--actor", metavar="ACTOR", help="Only changes by this actor; key or cli: by any of them."
+    "--actor",
+    metavar="ACTOR",
+    help="Only changes by this actor; person, key or cli: by any of them.",
 )
 @as_json
 @click.pass_obj
@@ -34,7 +36,7 @@ def audit(
 ) -> None:
     """List changes of the registry and who made them, newest first.
 
-    The actor is `key:` with the id of an API key, or `cli:` with the user of the command line;
+    The actor is `person:` with an e-mail address, `key:` with the id of an API key, or `cli:` with the user of the command line;
     the record has the names that it has now, or had when it was deleted. With --json each has the
     values before and after it, without secrets, long ones cut.
     """

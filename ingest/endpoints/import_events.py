@@ -34,7 +34,7 @@ from schemas.errors import Conflict, Forbidden, Malformed, MethodNotAllowed
 from schemas.event_times import MAX_FUTURE_MS, instant_ms
 from schemas.http.admission import LimitHolder
 from schemas.http.asgi import send_json
-from schemas.http.auth import OUT_OF_REACH, require_key
+from schemas.http.auth import out_of_reach, require_key
 from schemas.http.error_bodies import encode_json
 from schemas.http.openapi import Operation, Parameter, Response
 from schemas.items import MIN_EVENT_TIME_MS, Item
@@ -135,7 +135,7 @@ def authorize_import(registry: Snapshot, key: Key, query: bytes) -> Import:
         or target_import.organization_id != key.organization_id
         or key.website_id not in (None, target_import.website_id)
     ):
-        raise Forbidden(OUT_OF_REACH.format(what="import"))
+        raise Forbidden(out_of_reach(key, "import"))
     if not target_import.accepts_events:
         raise Conflict(IMPORT_CLOSED.format(state=target_import.state))
     return target_import

@@ -12,7 +12,7 @@ from query.scope.scope import Scope
 from query.scope.visitor_sets import visitor_target
 from query.sql.fragment import Fragment, all_of
 from schemas.errors import Forbidden, Malformed
-from schemas.http.auth import OUT_OF_REACH
+from schemas.http.auth import out_of_reach
 from schemas.registry import Key
 from schemas.tables import CLICKS, EVENTS, IDENTITIES, LEDGER, QUARANTINE, Table
 
@@ -34,7 +34,7 @@ def row_access(table: CustomTable, subject: QuerySubject, key: Key) -> RowAccess
         raise Malformed(f"Table '{table.name}' requires 'website_id', not 'link_id'")
     if subject.kind is SubjectKind.WEBSITE and stored is CLICKS:
         if key.website_id is not None:
-            raise Forbidden(OUT_OF_REACH.format(what="links of the organization"))
+            raise Forbidden(out_of_reach(key, "links of the organization"))
         return RowAccess("organization_id", (key.organization_id,))
     return RowAccess(stored.subject_column, subject.ids)
 

@@ -23,6 +23,7 @@ from query.resources.person_sign_in import (
     membership,
     memberships,
     normal_email,
+    store_of_person,
     totp_secret,
     verify_code,
 )
@@ -32,7 +33,7 @@ from query.resources.sign_in import NO_PASSWORDS, MeResponse, me_response
 from query.response.json_response import json_response
 from query.sign_in.hashing import matches
 from query.sign_in.session_cookie import set_session_cookie
-from schemas.errors import Conflict, Forbidden, Malformed, NotFound
+from schemas.errors import Conflict, Forbidden, Malformed, NotFound, SecondFactorRequired
 from schemas.http import openapi
 from schemas.plans import Group
 from schemas.registry import Account, Key, KeyScope, Member
@@ -220,6 +221,7 @@ async def change_own_account(dependencies: QueryDependencies, request: Request) 
     if changes:
         account = await change_account(dependencies, account, **changes)
     if "password_hash" in changes:
+        await _note(dependencies, person, "password")
         await _end_others(dependencies, person)
     return _shown(dependencies, SignedInPerson(person.rights, account, person.session))
 
@@ -269,6 +271,7 @@ async def confirm_second_factor(dependencies: QueryDependencies, request: Reques
     texts, hashes = new_recovery_codes()
     confirmed: dict[str, Any] = {"totp_step": step, "recovery_hashes": tuple(hashes)}
     await change_account(dependencies, account, second_factor=True, **confirmed)
+    await _note(dependencies, person, "second_factor")
     await _end_others(dependencies, person)
     data = RecoveryCodes(texts)
     return _uncached(json_response(RecoveryCodesResponse(success=True, data=data)))
@@ -284,7 +287,23 @@ async def end_second_factor(dependencies: QueryDependencies, request: Request) -
     await verify_code(dependencies, request, account, body.code)
     nothing: dict[str, Any] = {"totp_secret": None, "recovery_hashes": ()}
     await change_account(dependencies, account, second_factor=False, **nothing)
+    await _note(dependencies, person, "second_factor")
     return Response(status_code=204)
+
+
+async def renew_recovery_codes(dependencies: QueryDependencies, request: Request) -> Response:
+    """POST: ten new codes, with a code of the app; those of before are not valid any more."""
+    person = await signed_in_person(dependencies, request)
+    body = await read_json(request, SecondFactorCode)
+    account = person.account
+    if not account.second_factor:
+        raise NotFound("There is no second factor")
+    await verify_code(dependencies, request, account, body.code)
+    texts, hashes = new_recovery_codes()
+    await change_account(dependencies, account, recovery_hashes=tuple(hashes))
+    await _note(dependencies, person, "recovery_codes")
+    data = RecoveryCodes(texts)
+    return _uncached(json_response(RecoveryCodesResponse(success=True, data=data)))
 
 
 async def list_sessions(dependencies: QueryDependencies, request: Request) -> Response:
@@ -345,6 +364,12 @@ async def _require_password(request: Request, account: Account, password: str | 
     await count_attempt(request, CHECKS, account.id)
     if not await matches(password, account.password_hash):
         raise Malformed(PASSWORD_WRONG)
+
+
+async def _note(dependencies: QueryDependencies, person: SignedInPerson, *fields: str) -> None:
+    """Show in the audit trail of the organization what the person changed."""
+    store, member = store_of_person(dependencies, person.account), person.rights.member
+    await dependencies.in_registry(lambda: store.note(member, *fields))
 
 
 async def _end_others(dependencies: QueryDependencies, person: SignedInPerson) -> None:
@@ -497,7 +522,21 @@ ENDPOINTS = (
                 "Remove the second factor",
                 openapi.Response(204, "removed"),
                 body=SecondFactorCode,
-                errors=(*_ERRORS, NotFound),
+                errors=(*_ERRORS, NotFound, SecondFactorRequired),
+            ),
+        )
+    ),
+    quiet_refusals(
+        QueryEndpoint(
+            renew_recovery_codes,
+            _operation(
+                "POST",
+                "/second-factor/recovery-codes",
+                "renewRecoveryCodes",
+                "Make new recovery codes, with a code",
+                openapi.Response(200, "recovery codes, once", RecoveryCodesResponse),
+                body=SecondFactorCode,
+                errors=(*_ERRORS, NotFound, SecondFactorRequired),
             ),
         )
     ),

@@ -30,7 +30,7 @@ from query.response.json_response import json_response
 from query.sign_in.hashing import new_hash
 from query.sign_in.person_links import MAILED, SentLink, password_mark
 from query.sign_in.same_origin import require_same_origin
-from schemas.errors import Conflict, Forbidden, Malformed, Unauthorized
+from schemas.errors import Forbidden, Malformed, SecondFactorRequired, Unauthorized
 from schemas.http import openapi
 from schemas.registry import Account, Member, RecordConflict, RecordNotFound
 from schemas.registry.passwords import password_problem
@@ -58,13 +58,21 @@ class Acceptance(InvitationBody, forbid_unknown_fields=True, kw_only=True):
     code: Annotated[str, Meta(min_length=1, max_length=40)] | UnsetType = UNSET
 
 
+class InvitedWebsite(Struct):
+    """A website that an invitation is to."""
+
+    name: str
+    role: str
+
+
 class Invitation(Struct, rename="camel"):
     """What an invitation is to."""
 
     email: str
+    name: Annotated[str, Meta(description="as whoever invites calls the person")]
     organization: str
     role: str | None
-    websites: Annotated[list[str], Meta(description="names, where it is not to all")]
+    websites: Annotated[list[InvitedWebsite], Meta(description="roles on some, besides")]
     invited_by: str
     has_account: Annotated[bool, Meta(description="whether a password exists, and is to be given")]
     expires: str
@@ -105,12 +113,20 @@ async def open_invitation(dependencies: QueryDependencies, request: Request) -> 
     token, member = await _invited(dependencies, body.token)
     registry = dependencies.registry
     account = await find_account(dependencies, member.email)
-    names = (registry.websites.get(website_id) for website_id in member.website_roles)
+    websites = (
+        (registry.websites.get(website_id), role)
+        for website_id, role in member.website_roles.items()
+    )
     shown = Invitation(
         email=member.email,
+        name=member.name,
         organization=registry.organizations[member.organization_id].name,
         role=member.role,
-        websites=[website.name or website.domain for website in names if website],
+        websites=[
+            InvitedWebsite(website.name or website.domain, role)
+            for website, role in websites
+            if website
+        ],
         invited_by=member.invited_by,
         has_account=account is not None and account.password_hash is not None,
         expires=str(format_instant(token.ends_at)),
@@ -272,7 +288,7 @@ ENDPOINTS = (
                 responses=(
                     openapi.Response(200, "signed in", MeResponse, headers=("Set-Cookie",)),
                 ),
-                errors=(*_ERRORS, Conflict),
+                errors=(*_ERRORS, SecondFactorRequired),
                 security=({},),
             ),
         )

@@ -131,11 +131,18 @@ async def invite(call: Call) -> Created:
     inviter = call.key.account.email if isinstance(call.key, PersonKey) else call.key.name
     _require_role(body.role, body.website_roles)
     _check_roles(call, body.role, body.website_roles)
+    store, email = call.dependencies.store, validate_email(normal_email(body.email))
+    owner = call.key.organization_id
+    there = await call.dependencies.in_registry(
+        lambda: store.count(Member, organization_id=owner, email=email)
+    )
+    if there:
+        raise Conflict(f"{email} is here already, or invited: change the roles, or invite again")
     return Created(
         Member(
             id=random_id(12),
-            organization_id=call.key.organization_id,
-            email=validate_email(normal_email(body.email)),
+            organization_id=owner,
+            email=email,
             name=body.name and validate_name("name", body.name),
             role=body.role,
             website_roles=body.website_roles,
@@ -220,7 +227,9 @@ def check_owner(call: Call, member: Member) -> None:
 
 
 async def _account_here(call: Call, member: Member) -> Account:
-    """The account of a person who belongs to this organization only."""
+    """The account of another person, who belongs to this organization only."""
+    if isinstance(call.key, PersonKey) and call.key.member.id == member.id:
+        raise Conflict("This is you: change it in your account, with your password or a code")
     if member.account_id is None:
         raise Conflict(f"{member.email} has not accepted the invitation yet; invite them again")
     dependencies, account_id = call.dependencies, member.account_id

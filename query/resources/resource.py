@@ -25,7 +25,7 @@ from query.response.bodies import SuccessResponse
 from query.response.json_response import json_response
 from schemas.errors import ApiError, Conflict, Forbidden, Malformed, NotFound
 from schemas.http import openapi
-from schemas.http.auth import OUT_OF_REACH, require_scope
+from schemas.http.auth import out_of_reach, require_scope
 from schemas.plans import Group
 from schemas.registry import Key, KeyScope, RecordConflict, RecordNotFound, RegistryStore, Website
 from schemas.registry.record_mapping import RecordT, kind_name, owner_id
@@ -106,7 +106,7 @@ class Call(Struct, frozen=True):
         except OwnerMissing:
             await dependencies.refresh_registry()
             what = "website" if "website_id" in kind.__struct_fields__ else "organization"
-            raise Forbidden(OUT_OF_REACH.format(what=what)) from None
+            raise Forbidden(out_of_reach(self.key, what)) from None
         except RecordConflict as conflict:
             raise Conflict(f"{str(conflict)[:1].upper()}{str(conflict)[1:]}") from None
         except RecordNotFound:
@@ -132,7 +132,7 @@ class Access(Struct, frozen=True):
         for needed in self.also:
             key = require_scope(key, needed)
         if self.whole_organization and key.website_id is not None:
-            raise Forbidden(OUT_OF_REACH.format(what="organization"))
+            raise Forbidden(out_of_reach(key, "organization"))
         return Call(dependencies, request, key)
 
 

@@ -26,7 +26,13 @@ from query.sign_in.proxy_header import email_from_proxy
 from query.sign_in.same_origin import require_same_origin
 from query.sign_in.session_cookie import clear_session_cookie, set_session_cookie
 from query.sign_in.share_access import ShareKey
-from schemas.errors import Forbidden, Malformed, RateLimitExceeded, Unauthorized
+from schemas.errors import (
+    Forbidden,
+    Malformed,
+    RateLimitExceeded,
+    SecondFactorRequired,
+    Unauthorized,
+)
 from schemas.http import openapi
 from schemas.http.admission import AttemptLimit
 from schemas.http.auth import find_key
@@ -377,7 +383,7 @@ ENDPOINTS = (
                 responses=(
                     openapi.Response(200, "signed in", MeResponse, headers=("Set-Cookie",)),
                 ),
-                errors=(*KEY_ERRORS, *BODY_ERRORS),
+                errors=(*KEY_ERRORS, *BODY_ERRORS, SecondFactorRequired),
                 security=({},),
             ),
         )

@@ -14,7 +14,6 @@ INVALID_KEY = "The API key is not valid"
 SECOND_FACTOR_NEEDED = (
     "The organization requires a second factor: set one up in your account, then go on"
 )
-OUT_OF_REACH = "Access denied: this key has no access to the {what}"
 
 
 def read_api_key(header: HeaderLookup) -> str | None:
@@ -53,6 +52,12 @@ def require_scope(key: Key, *scopes: str) -> Key:
     return narrowed
 
 
+def out_of_reach(key: Key, what: str) -> str:
+    """The message for a subject that a key, or a person, has no access to."""
+    who = "your role" if isinstance(key, PersonKey) else "this key"
+    return f"Access denied: {who} has no access to the {what}"
+
+
 def _scope_choices(*scopes: str) -> str:
     return " or ".join(f"'{scope}'" for scope in scopes)
 
@@ -65,7 +70,7 @@ def authorize_website(registry: Snapshot, key: Key, website_id: str) -> Website:
         or website.organization_id != key.organization_id
         or not key.reaches(website_id)
     ):
-        raise Forbidden(f"{OUT_OF_REACH.format(what='website')}; {_reach(key)}")
+        raise Forbidden(f"{out_of_reach(key, 'website')}; {_reach(key)}")
     return website
 
 
@@ -82,12 +87,12 @@ def authorize_link(registry: Snapshot, key: Key, link_id: str) -> Link:
     """The link, if the key has access to its organization."""
     link = registry.links.get(link_id)
     if link is None or link.organization_id != key.organization_id or key.website_id is not None:
-        raise Forbidden(OUT_OF_REACH.format(what="link"))
+        raise Forbidden(out_of_reach(key, "link"))
     return link
 
 
 def authorize_organization(registry: Snapshot, key: Key, organization_id: str) -> Organization:
     """The organization, if it owns the key and the key is not restricted to one website."""
     if organization_id != key.organization_id or key.website_id is not None:
-        raise Forbidden(OUT_OF_REACH.format(what="organization"))
+        raise Forbidden(out_of_reach(key, "organization"))
     return registry.organizations[organization_id]

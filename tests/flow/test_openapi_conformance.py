@@ -26,12 +26,14 @@ from schemas.receipts import RECEIPT_FORMAT, Receipt
 from schemas.registry import (
     Alias,
     Import,
+    Member,
     RegistryStore,
     SavedRecord,
     Selector,
     Snapshot,
     validation,
 )
+from schemas.registry.ids import random_id
 from schemas.runtime.clock import now_ms
 from tests.flow.narrowed_openapi import narrow_document
 from tests.flow.tenant import Tenant
@@ -85,6 +87,8 @@ def where(caller: Tenant, operation: Operation) -> dict[str, Any]:
         **saved_records_of(caller),
         "table": "events",
         "receipt": receipt_of(caller),
+        "person_id": person_of(caller),
+        "session_id": "none",
     }
     path = {n: mine[n] for n, p in named.items() if p.location == "path"}
     query_parameters = {n: p for n, p in named.items() if p.location == "query"}
@@ -104,6 +108,21 @@ def receipt_of(caller: Tenant) -> str:
     finally:
         store.close()
     return key.sign(Receipt(RECEIPT_FORMAT, "events", 1, 0, 0, 0, 1, now_ms(), caller.website.id))
+
+
+def person_of(caller: Tenant) -> str:
+    """A person who is invited to the caller's organization."""
+    store, now = RegistryStore(caller.stack.settings.registry_url), now_ms()
+    owner = caller.website.organization_id
+    try:
+        invited = store.list(Member, organization_id=owner)
+        stamps: Any = {"created_at": now, "updated_at": now}
+        member = Member(
+            id=random_id(12), organization_id=owner, email="a@b.example", role="viewer", **stamps
+        )
+        return (invited or [store.create(member)])[0].id
+    finally:
+        store.close()
 
 
 def import_of(caller: Tenant) -> str:

@@ -175,6 +175,8 @@ def _account() -> Iterator[Request]:
     yield Request(route=("POST", factor), path=factor, body={}, **own)
     yield Request(route=("PUT", factor), path=factor, body=code, good=400, **own)
     yield Request(route=("DELETE", factor), path=factor, body=code, good=404, **own)
+    renewed = f"{factor}/recovery-codes"
+    yield Request(route=("POST", renewed), path=renewed, body=code, good=404, **own)
     keys, one = f"{path}/keys", f"{path}/keys/{{key_id}}"
     yield Request(route=("GET", keys), path=keys, **own)
     yield Request(route=("POST", keys), path=keys, body={}, good=201, **own)

@@ -179,9 +179,9 @@ def test_a_recovery_code_signs_in_once(owner: PersonBrowser) -> None:
 def test_codes_of_an_account_are_limited(owner: PersonBrowser) -> None:
     enrol(owner)
 
-    attempts = [PersonBrowser(owner.service).sign_in_with(OWNER, code="123456") for _ in range(4)]
+    attempts = [PersonBrowser(owner.service).sign_in_with(OWNER, code="123456") for _ in range(6)]
 
-    assert [reply.status for reply in attempts] == [401, 401, 401, 429]
+    assert [reply.status for reply in attempts] == [401, 401, 401, 401, 401, 429]
 
 
 def test_a_second_factor_is_not_in_use_before_a_code_confirms_it(owner: PersonBrowser) -> None:
@@ -398,3 +398,37 @@ def test_a_sign_in_is_in_the_audit_trail_of_the_organization(owner: PersonBrowse
 
     assert (entry["actor"], entry["kind"]) == (f"person:{OWNER}", "member")
     assert entry["fields"] == ["lastSignInAt"]
+
+
+def test_new_recovery_codes_replace_the_old_ones(owner: PersonBrowser) -> None:
+    app, recovery = enrol(owner)
+    path, code = "/v1/account/second-factor/recovery-codes", {"code": app.at(NOW // 1000)}
+
+    renewed = owner.data("POST", path, code)["recoveryCodes"]
+
+    assert len({*renewed, *recovery}) == 20
+    browser = PersonBrowser(owner.service)
+    assert browser.sign_in_with(OWNER, code=recovery[0]).status == 401
+    assert browser.sign_in_with(OWNER, code=renewed[0]).status == 200
+
+
+def test_nobody_drops_the_own_second_factor_without_a_code(owner: PersonBrowser) -> None:
+    enrol(owner)
+    (olga,) = owner.data("GET", "/v1/people")
+
+    refused = [
+        owner.ask("DELETE", f"/v1/people/{olga['id']}/second-factor"),
+        owner.ask("POST", f"/v1/people/{olga['id']}/password-reset"),
+    ]
+
+    assert [reply.status for reply in refused] == [409, 409]
+
+
+def test_the_audit_trail_has_what_people_change_in_their_accounts(owner: PersonBrowser) -> None:
+    enrol(owner)
+    owner.data("PATCH", "/v1/account", {"newPassword": NEW, "currentPassword": PASSWORD})
+
+    entries = owner.data("GET", "/v1/audit?kind=member")
+
+    assert [entry["fields"] for entry in entries[:2]] == [["password"], ["secondFactor"]]
+    assert entries[0]["record"] == {"email": OWNER}

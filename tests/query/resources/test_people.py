@@ -92,6 +92,7 @@ def test_an_invitation_makes_an_account_and_works_once(owner: PersonBrowser) -> 
     assert (person["email"], person["state"]) == (ANNA, "invited")
     assert opened == {
         "email": ANNA,
+        "name": "Anna",
         "organization": "acme",
         "role": "analyst",
         "websites": [],
@@ -277,7 +278,10 @@ def test_nobody_is_invited_twice(owner: PersonBrowser) -> None:
 
     reply = owner.ask("POST", "/v1/people", {"email": ANNA.upper(), "role": "viewer"})
 
-    assert (reply.status, reply.json["error"]) == (409, "This email is already taken")
+    assert (reply.status, reply.json["error"]) == (
+        409,
+        f"{ANNA} is here already, or invited: change the roles, or invite again",
+    )
 
 
 def test_a_reset_link_sets_the_password_once_and_ends_sessions(owner: PersonBrowser) -> None:
