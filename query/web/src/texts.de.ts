@@ -60,6 +60,7 @@ export const texts: Texts & MoreTexts = {
     wrongPassword: "E-Mail-Adresse oder Passwort stimmt nicht.",
     codeOf: (email: string) => `${email} hat einen zweiten Faktor: Bitte den Code eingeben.`, code: "Code",
     codeHelp: "Sechs Ziffern aus der Authenticator-App oder ein Wiederherstellungscode.", appCodeHelp: "Sechs Ziffern aus der Authenticator-App.",
+    lostPhone: "Telefon verloren? Ein Wiederherstellungscode geht auch.",
     wrongCode: "Dieser Code stimmt nicht. Codes der App wechseln alle 30 Sekunden, und jeder Wiederherstellungscode gilt einmal.",
     problems: {
       oidc_refused: "Die Anmeldung wurde dort abgebrochen oder abgelehnt. Bitte noch einmal versuchen oder anders anmelden.",
@@ -79,14 +80,17 @@ export const texts: Texts & MoreTexts = {
     noToken: "Diese Seite braucht den vollständigen Link: Bitte noch einmal öffnen.",
   },
   invitation: {
-    title: (organization: string) => `Einladung zu ${organization}`, plainTitle: "Einladung", invitedBy: "Eingeladen von", expires: "Offen bis",
+    title: (organization: string) => `Einladung zu ${organization}`, plainTitle: "Einladung",
+    whatItIs: (organization: string) => `Tidemark ist die Webanalyse von ${organization}: wie viele Menschen die Websites besuchen, woher sie kommen und was sie dort tun.`,
+    signedIn: (who: string, email: string) => `In diesem Browser ist ${who} angemeldet. Annehmen beendet das und meldet als ${email} an.`,
+    invitedBy: "Eingeladen von", expires: "Offen bis",
     hasAccount: "Zu dieser Adresse gibt es ein Konto: Bitte mit dessen Passwort annehmen.", newAccount: "Bitte ein Passwort wählen: Damit und mit dieser E-Mail-Adresse geht künftig die Anmeldung.",
     accept: "Annehmen und anmelden", wrongPassword: "Das ist nicht das Passwort des Kontos.",
     ended: "Diese Einladung wurde schon angenommen, durch eine neuere ersetzt oder ist abgelaufen. Wer eingeladen hat, kann einen neuen Link senden.",
     noToken: "Diese Seite braucht den vollständigen Link der Einladung: Bitte noch einmal aus der Nachricht öffnen.",
   },
   people: {
-    title: "Personen", name: "Name", role: "Rolle", websites: "Websites", allWebsites: "alle", secondFactor: "Zweiter Faktor", yes: "ja", no: "nein",
+    title: "Personen", name: "Name", role: "Rolle", websites: "Websites", access: "Zugriff", secondFactor: "Zweiter Faktor", yes: "ja", no: "nein",
     lastSignIn: "Letzte Anmeldung", you: "eigenes Konto", none: "Noch ist niemand eingeladen.",
     hint: "Personen melden sich mit ihrer E-Mail-Adresse an. API-Schlüssel bleiben für Programme.",
     states: { active: "aktiv", invited: "eingeladen" },
@@ -95,8 +99,8 @@ export const texts: Texts & MoreTexts = {
       owner: "Alles, auch die anderen Inhaber.", admin: "Alles außer den Inhabern: Personen, Schlüssel, Websites, Löschungen.",
       analyst: "Sieht alle Zahlen, speichert Ziele, Segmente, Funnels, Notizen und Auswertungen, legt Kurzlinks an.", viewer: "Sieht alle Zahlen, ändert nichts.",
     },
-    someWebsites: "Einzelne Websites", someWebsitesHint: "Kein Zugriff außer auf die unten gewählten Websites.", onWebsites: "Auf einzelnen Websites",
-    moreOnWebsites: "Mehr auf einzelnen Websites", asAbove: "wie oben", noAccess: "kein Zugriff",
+    someWebsites: "Einzelne Websites", reaches: { all: "Alle Websites", some: "Einzelne Websites" }, onWebsites: "Rolle auf jeder Website",
+    noWebsiteChosen: "Bitte auf mindestens einer Website eine Rolle wählen, oder „Alle Websites“.", moreOnWebsites: "Mehr auf einzelnen Websites", asAbove: "wie oben", noAccess: "kein Zugriff",
     invite: "Person einladen", changeRole: "Rolle ändern", changeRoleOf: (name: string) => `Rolle von ${isolate(name)}`,
     actionsOf: (name: string) => `Aktionen für ${isolate(name)}`,
     actions: {

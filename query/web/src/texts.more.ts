@@ -35,6 +35,7 @@ const english = {
     wrongPassword: "The e-mail address or the password is not right.",
     codeOf: (email: string) => `${email} has a second factor: type its code.`, code: "Code",
     codeHelp: "Six digits from your authenticator app, or one of your recovery codes.", appCodeHelp: "Six digits from your authenticator app.",
+    lostPhone: "Lost your phone? Use a recovery code.",
     wrongCode: "This code is not right. Codes of the app change every 30 seconds, and each recovery code works once.",
     problems: {
       oidc_refused: "The sign-in was cancelled or refused there. Try again, or sign in another way.",
@@ -54,14 +55,17 @@ const english = {
     noToken: "This page needs the whole link that you were sent: open it again.",
   },
   invitation: {
-    title: (organization: string) => `Invitation to ${organization}`, plainTitle: "Invitation", invitedBy: "Invited by", expires: "Open until",
+    title: (organization: string) => `Invitation to ${organization}`, plainTitle: "Invitation",
+    whatItIs: (organization: string) => `Tidemark is the web analytics of ${organization}: how many people visit its websites, where they come from, and what they do there.`,
+    signedIn: (who: string, email: string) => `In this browser ${who} is signed in. Accepting ends that, and signs in as ${email}.`,
+    invitedBy: "Invited by", expires: "Open until",
     hasAccount: "You have an account with this address: accept with its password.", newAccount: "Choose a password: with it and this e-mail address you sign in from then on.",
     accept: "Accept and sign in", wrongPassword: "This is not the password of the account.",
     ended: "This invitation was accepted already, was replaced by a newer one, or has expired. Ask whoever invited you for another link.",
     noToken: "This page needs the whole link of the invitation: open it again from the mail or message that you were sent.",
   },
   people: {
-    title: "People", name: "Name", role: "Role", websites: "Websites", allWebsites: "all", secondFactor: "Second factor", yes: "yes", no: "no",
+    title: "People", name: "Name", role: "Role", websites: "Websites", access: "Access", secondFactor: "Second factor", yes: "yes", no: "no",
     lastSignIn: "Last sign-in", you: "you", none: "Nobody is invited yet.",
     hint: "People sign in with their e-mail address. API keys stay for programs.",
     states: { active: "active", invited: "invited" },
@@ -70,8 +74,8 @@ const english = {
       owner: "Everything, and the other owners.", admin: "Everything but the owners: people, keys, websites, erasure.",
       analyst: "Sees all numbers, saves goals, segments, funnels, notes and explorations, makes short links.", viewer: "Sees all numbers, changes nothing.",
     } as Record<string, string>,
-    someWebsites: "Some websites", someWebsitesHint: "No access but to the websites chosen below.", onWebsites: "On single websites",
-    moreOnWebsites: "More on single websites", asAbove: "as above", noAccess: "no access",
+    someWebsites: "Some websites", reaches: { all: "All websites", some: "Some websites" }, onWebsites: "Role on each website",
+    noWebsiteChosen: "Choose a role on at least one website, or “All websites”.", moreOnWebsites: "More on single websites", asAbove: "as above", noAccess: "no access",
     invite: "Invite a person", changeRole: "Change the role", changeRoleOf: (name: string) => `Role of ${isolate(name)}`,
     actionsOf: (name: string) => `Actions for ${isolate(name)}`,
     actions: {

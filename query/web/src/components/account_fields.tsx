@@ -41,9 +41,14 @@ function useFocus(wanted = false) {
   return input;
 }
 
-/** A password that is chosen. */
-export const NewPasswordField = ({ value, change, autofocus }: { value: string; change: (value: string) => void; autofocus?: boolean }) => (
-  <Field name="new-password" type="password" label={t.newPassword} autocomplete="new-password" help={t.passwordHelp(LEAST_PASSWORD)} least={LEAST_PASSWORD}
+/** A password that is chosen; `isFirst` where there was none before. */
+export const NewPasswordField = ({ value, change, isFirst, autofocus }: {
+  value: string;
+  change: (value: string) => void;
+  isFirst?: boolean;
+  autofocus?: boolean;
+}) => (
+  <Field name="new-password" type="password" label={isFirst ? t.password : t.newPassword} autocomplete="new-password" help={t.passwordHelp(LEAST_PASSWORD)} least={LEAST_PASSWORD}
     value={value} change={change} autofocus={autofocus} />
 );
 

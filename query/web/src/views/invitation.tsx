@@ -1,7 +1,7 @@
 // Accepts an invitation: by the password of the account, or by a name and a new password.
 import { useState } from "preact/hooks";
 import { fetchJson, type RequestError, submitForm } from "../api/request";
-import { enter } from "../api/session";
+import { enter, readMe } from "../api/session";
 import { useLoaded } from "../api/use";
 import { Field, NewPasswordField, SecondFactorField } from "../components/account_fields";
 import { useToken } from "../components/address_token";
@@ -22,10 +22,10 @@ const t = moreTexts.invitation;
 export default function AcceptInvitation() {
   const token = useToken();
   const { value, error } = useLoaded(token || null, async (signal) => {
-    const [ways, invitation] = await Promise.all([
-      fetchJson<Schemas["SignInWays"]>("/v1/sign-in", { signal }), submitForm<Schemas["InvitationResponse"]>("/v1/invitations/open", { token }),
+    const [ways, invitation, signedIn] = await Promise.all([
+      fetchJson<Schemas["SignInWays"]>("/v1/sign-in", { signal }), submitForm<Schemas["InvitationResponse"]>("/v1/invitations/open", { token }), readMe(),
     ]);
-    return { ways, invitation: invitation.data };
+    return { ways, invitation: invitation.data, signedIn };
   });
   return (
     <AlonePage after={<a href="/sign-in" onClick={follow}>{moreTexts.signIn.toSignIn}</a>}>
@@ -39,13 +39,22 @@ export default function AcceptInvitation() {
   );
 }
 
-function Accept({ token, ways: { password, oidc }, invitation }: { token: string; ways: Schemas["SignInWays"]; invitation: Schemas["Invitation"] }) {
-  const { role, websites, invitedBy, expires } = invitation;
+function Accept({ token, ways: { password, oidc }, invitation, signedIn }: {
+  token: string;
+  ways: Schemas["SignInWays"];
+  invitation: Schemas["Invitation"];
+  /** Who is signed in in this browser. */
+  signedIn: Me | null;
+}) {
+  const { email, organization, role, websites, invitedBy, expires } = invitation;
+  const access = [...(role ? [`${moreTexts.people.reaches.all}: ${roleName(role)}`] : []), ...websites.map((one) => `${isolate(one.name)}: ${roleName(one.role)}`)];
+  const other = signedIn && signedIn.person?.email !== email ? nameOf(signedIn) : "";
   return (
     <>
+      <p>{t.whatItIs(isolate(organization))}</p>
+      {other && <p class="notice">{t.signedIn(isolate(other), isolate(email))}</p>}
       <Facts strip facts={[
-        [moreTexts.people.role, role && roleName(role)],
-        [moreTexts.people.websites, websites.map(isolate).join(", ")],
+        [moreTexts.people.access, access.map((line) => <div key={line}>{line}</div>)],
         [t.invitedBy, isolate(invitedBy)],
         [t.expires, formatInstant(expires, localZone())],
       ]} />
@@ -55,8 +64,12 @@ function Accept({ token, ways: { password, oidc }, invitation }: { token: string
   );
 }
 
-function PasswordForm({ token, invitation: { email, hasAccount } }: { token: string; invitation: Schemas["Invitation"] }) {
-  const [name, setName] = useState("");
+/** The person or the key, and its organization. */
+const nameOf = ({ person, key, organization }: Me): string =>
+  [person ? person.name || person.email : key?.name, organization?.name].filter(Boolean).join(", ");
+
+function PasswordForm({ token, invitation: { email, name: invitedName, hasAccount } }: { token: string; invitation: Schemas["Invitation"] }) {
+  const [name, setName] = useState(invitedName);
   const [password, setPassword] = useState("");
   const [code, setCode] = useState<string | null>(null);
   const [error, setError] = useState("");
@@ -64,7 +77,7 @@ function PasswordForm({ token, invitation: { email, hasAccount } }: { token: str
   const refused = (problem: RequestError): string => {
     if (problem.code !== "SECOND_FACTOR_REQUIRED") {
       if (problem.status === 401) return hasAccount ? t.wrongPassword : t.ended;
-      return formMessage(problem, { password: moreTexts.signIn.newPassword, name: moreTexts.people.name });
+      return formMessage(problem, { password: moreTexts.signIn.password, name: moreTexts.people.name });
     }
     setCode(code ?? "");
     return code ? moreTexts.signIn.wrongCode : "";
@@ -86,10 +99,10 @@ function PasswordForm({ token, invitation: { email, hasAccount } }: { token: str
     <form class="form" onSubmit={(event) => void submit(event)}>
       <p class="quiet">{hasAccount ? t.hasAccount : t.newAccount}</p>
       <Field name="email" type="email" label={moreTexts.signIn.email} autocomplete="username" value={email} readOnly />
-      {!hasAccount && <Field name="name" label={moreTexts.people.name} autocomplete="name" value={name} change={setName} optional autofocus />}
+      {!hasAccount && <Field name="name" label={moreTexts.people.name} autocomplete="name" value={name} change={setName} optional autofocus={!invitedName} />}
       {hasAccount
         ? <Field name="password" type="password" label={moreTexts.signIn.password} autocomplete="current-password" value={password} change={setPassword} autofocus />
-        : <NewPasswordField value={password} change={setPassword} />}
+        : <NewPasswordField value={password} change={setPassword} isFirst autofocus={Boolean(invitedName)} />}
       {code !== null && <SecondFactorField value={code} change={setCode} />}
       {error && <p class="error" role="alert">{error}</p>}
       <button type="submit" class="button primary" disabled={busy}>{t.accept}</button>

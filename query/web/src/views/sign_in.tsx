@@ -107,6 +107,7 @@ function PasswordForm({ busy, attempt }: { busy: boolean; attempt: Attempt }) {
       <form class="form" onSubmit={submit}>
         <p>{t.codeOf(isolate(email.trim()))}</p>
         <SecondFactorField value={code} change={setCode} />
+        <p class="quiet">{t.lostPhone}</p>
         <button type="submit" class="button primary" disabled={busy}>{t.submit}</button>
         <button type="button" class="button" onClick={() => setCode(null)}>{t.back}</button>
       </form>

@@ -36,7 +36,7 @@ export function Profile({ account, changed }: { account: Account; changed: () =>
 export function Password({ account, changed }: { account: Account; changed: () => void }) {
   const [current, setCurrent] = useState("");
   const [chosen, setChosen] = useState("");
-  const { error, busy, done, submit } = useForm({ currentPassword: t.currentPassword, newPassword: moreTexts.signIn.newPassword });
+  const { error, busy, done, submit } = useForm({ currentPassword: t.currentPassword, newPassword: account.hasPassword ? moreTexts.signIn.newPassword : moreTexts.signIn.password });
   const save = async () => {
     await change({ newPassword: chosen, ...(account.hasPassword ? { currentPassword: current } : {}) });
     setCurrent("");
@@ -49,7 +49,7 @@ export function Password({ account, changed }: { account: Account; changed: () =
       <form class="form account-form" onSubmit={submit(save)}>
         {account.hasPassword && (
           <Field name="current-password" type="password" label={t.currentPassword} autocomplete="current-password" value={current} change={setCurrent} />)}
-        <NewPasswordField value={chosen} change={setChosen} />
+        <NewPasswordField value={chosen} change={setChosen} isFirst={!account.hasPassword} />
         {error && <p class="error" role="alert">{error}</p>}
         {done && <p role="status">{t.passwordSaved}</p>}
         <footer><button type="submit" class="button primary" disabled={busy}>{t.changePassword}</button></footer>

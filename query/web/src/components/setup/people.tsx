@@ -9,6 +9,7 @@ import type { Schemas } from "../../types";
 import { Card } from "../card";
 import { ConfirmDialog } from "../confirm_dialog";
 import { DataTable } from "../data_table";
+import { EmailText } from "../email_text";
 import { Icon } from "../icon";
 import { MenuItem, Popover } from "../popover";
 import { Snippet } from "../request_dialog";
@@ -61,10 +62,9 @@ export function People() {
         <Async loaded={list} lines={3} empty={t.none} isEmpty={(people) => !people.length}>
           {(people) => (
             <DataTable label={t.title} rows={people} rowKey={({ id }) => id} columns={[
-              { key: "name", label: t.name, className: "breakable", render: (one) => <Named person={one} /> },
-              { key: "role", className: "import-word", label: t.role, render: ({ role }) => roleName(role) },
-              { key: "websites", extra: true, label: t.websites, className: "breakable", render: websiteRolesText },
-              { key: "state", extra: true, label: moreTexts.setup.state, render: ({ state }) => t.states[state] },
+              { key: "name", label: t.name, className: "address", render: (one) => <Named person={one} /> },
+              { key: "access", className: "import-word", label: t.access, render: (one) => accessOf(one).map((line) => <div key={line}>{line}</div>) },
+              { key: "state", className: "import-word", label: moreTexts.setup.state, render: ({ state }) => t.states[state] },
               { key: "factor", extra: "wide", label: t.secondFactor, render: ({ secondFactor }) => (secondFactor ? t.yes : t.no) },
               { key: "seen", extra: true, label: t.lastSignIn, render: ({ lastSignInAt }) => formatInstant(lastSignInAt, timezone.value) },
               { key: "act", label: "", render: (one) => mayChange(one) && (
@@ -96,8 +96,14 @@ const titleOf = ({ name, email }: Person): string => name || email;
 /** Only owners change owners. */
 const mayChange = ({ role }: Person): boolean => role !== "owner" || me.value?.person?.role === "owner";
 
-const actionsOf = ({ state, secondFactor }: Person): Action[] =>
-  (state === "invited" ? ["invitation", "remove"] : ["reset", "signOut", ...(secondFactor ? ["secondFactor" as const] : []), "remove"]);
+/** What oneself does in one's account, and not here. */
+const OF_OTHERS: Action[] = ["reset", "secondFactor"];
+
+function actionsOf({ id, state, secondFactor }: Person): Action[] {
+  if (state === "invited") return ["invitation", "remove"];
+  const all: Action[] = ["reset", "signOut", ...(secondFactor ? ["secondFactor" as const] : []), "remove"];
+  return id === me.value?.person?.id ? all.filter((each) => !OF_OTHERS.includes(each)) : all;
+}
 
 const REQUESTS: Record<Action, [method: string, path: string]> = {
   invitation: ["POST", "/invitation"], reset: ["POST", "/password-reset"], signOut: ["POST", "/sign-out"],
@@ -112,11 +118,15 @@ async function perform({ id }: Person, action: Action): Promise<SentLink | null>
 }
 
 function Named({ person: { name, email, id } }: { person: Person }) {
-  return <>{name || email}{name && <> <small>{email}</small></>}{id === me.value?.person?.id && <> <small>({t.you})</small></>}</>;
+  return <>{name || <EmailText text={email} />}{name && <> <small><EmailText text={email} /></small></>}{id === me.value?.person?.id && <> <small>({t.you})</small></>}</>;
 }
 
-const websiteRolesText = ({ role, websiteRoles }: Person): string =>
-  Object.entries(websiteRoles).map(([id, one]) => `${websiteName(id)}: ${roleName(one)}`).join(", ") || (role ? t.allWebsites : "–");
+/** The role on all websites, and those on single ones, a line each. */
+function accessOf({ role, websiteRoles }: Person): string[] {
+  const lines = Object.entries(websiteRoles).map(([id, one]) => `${isolate(websiteName(id))}: ${roleName(one)}`);
+  if (role) lines.unshift(`${t.reaches.all}: ${roleName(role)}`);
+  return lines.length ? lines : [t.noAccess];
+}
 
 /** Who got a link by mail, or the link, which is shown once. */
 function SentLinkNote({ made: { email, of, sent } }: { made: Made }) {

@@ -1,6 +1,6 @@
-// Invites a person, or changes the roles of one: in the organization, and on single websites.
+// Invites a person, or changes the roles of one: a role on all websites, or roles on some.
 import { useState } from "preact/hooks";
-import { fetchJson } from "../../api/request";
+import { fetchJson, RequestError } from "../../api/request";
 import { me } from "../../api/session";
 import { moreTexts } from "../../texts.more";
 import type { Schemas } from "../../types";
@@ -11,7 +11,9 @@ import { useForm } from "../use_form";
 import { websiteName } from "./website_name";
 
 type Person = Schemas["Person"];
-type Role = NonNullable<Person["role"]> | "";
+type Role = NonNullable<Person["role"]>;
+/** On all websites there is one role, and perhaps more on single ones. */
+const REACHES = ["all", "some"] as const;
 const t = moreTexts.people;
 const WEBSITE_ROLES = ["viewer", "analyst", "admin"] as const;
 /** With these there is nothing that a role on a website could add. */
@@ -31,12 +33,16 @@ export function PersonDialog({ person, close, saved }: {
 }) {
   const [email, setEmail] = useState("");
   const [name, setName] = useState("");
-  const [role, setRole] = useState<Role>(person ? person.role ?? "" : "viewer");
+  const [reach, setReach] = useState<(typeof REACHES)[number]>(person && !person.role ? "some" : "all");
+  const [role, setRole] = useState<Role>(person?.role ?? "viewer");
   const [websiteRoles, setWebsiteRoles] = useState(() => presentRoles(person));
   const { error, busy, submit } = useForm({ email: moreTexts.signIn.email, role: t.role, websiteRoles: t.onWebsites });
-  const roles: readonly Exclude<Role, "">[] = me.value?.person?.role === "owner" ? ["viewer", "analyst", "admin", "owner"] : WEBSITE_ROLES;
+  const isAll = reach === "all";
+  const isAlmighty = isAll && ALL_MIGHTY.includes(role);
+  const roles: readonly Role[] = me.value?.person?.role === "owner" ? ["viewer", "analyst", "admin", "owner"] : WEBSITE_ROLES;
   const send = async () => {
-    const rights = { role: role || null, websiteRoles: ALL_MIGHTY.includes(role) ? {} : websiteRoles };
+    if (!isAll && !Object.keys(websiteRoles).length) throw new RequestError(400, "", t.noWebsiteChosen);
+    const rights = { role: isAll ? role : null, websiteRoles: isAlmighty ? {} : websiteRoles };
     if (person) {
       await fetchJson(`/v1/people/${person.id}`, { method: "PATCH", body: rights });
       saved(person.email);
@@ -58,20 +64,29 @@ export function PersonDialog({ person, close, saved }: {
             <Field name="name" label={t.name} autocomplete="off" help={moreTexts.setup.optional} value={name} change={setName} optional />
           </>
         )}
-        <label>{t.role}
-          <select name="role" value={role} onChange={(event) => setRole(event.currentTarget.value as Role)}>
-            {roles.map((each) => <option key={each} value={each}>{t.roles[each]}</option>)}
-            <option value="">{t.someWebsites}</option>
-          </select>
-          <small>{role ? t.roleHints[role] : t.someWebsitesHint}</small>
-        </label>
-        {!ALL_MIGHTY.includes(role) && (
+        <fieldset>
+          <legend>{t.access}</legend>
+          {REACHES.map((each) => (
+            <label key={each} class="check">
+              <input type="radio" name="reach" value={each} checked={reach === each} onChange={() => setReach(each)} />{t.reaches[each]}
+            </label>
+          ))}
+        </fieldset>
+        {isAll && (
+          <label>{t.role}
+            <select name="role" value={role} onChange={(event) => setRole(event.currentTarget.value as Role)}>
+              {roles.map((each) => <option key={each} value={each}>{t.roles[each]}</option>)}
+            </select>
+            <small>{t.roleHints[role]}</small>
+          </label>
+        )}
+        {!isAlmighty && (
           <fieldset class="website-roles">
-            <legend>{role ? t.moreOnWebsites : t.onWebsites}</legend>
+            <legend>{isAll ? t.moreOnWebsites : t.onWebsites}</legend>
             {(me.value?.websites ?? []).map(({ id }) => (
               <label key={id}><span>{websiteName(id)}</span>
                 <select name={`website-${id}`} value={websiteRoles[id] ?? ""} onChange={(event) => setOne(id, event.currentTarget.value)}>
-                  <option value="">{role ? t.asAbove : t.noAccess}</option>
+                  <option value="">{isAll ? t.asAbove : t.noAccess}</option>
                   {WEBSITE_ROLES.map((each) => <option key={each} value={each}>{t.roles[each]}</option>)}
                 </select>
               </label>
