@@ -140,10 +140,15 @@ export const texts: Texts & MoreTexts = {
       neededHint: (organization: string) => `${isolate(organization)} verlangt einen zweiten Faktor. Ist er eingerichtet, ist alles wieder zu sehen.`,
       hint: "Mit einem zweiten Faktor genügt das Passwort allein nicht: Zusätzlich wird ein Code einer App auf dem Telefon verlangt. Jede Authenticator-App für Einmalcodes ist geeignet.",
       begin: "Einrichten", scan: "Dies mit der Authenticator-App scannen und dann den angezeigten Code eingeben.", qr: "QR-Code für die Authenticator-App",
-      byHand: "Oder in die App eintippen:", confirm: "Einschalten", active: "Der zweite Faktor ist eingeschaltet. Diese Wiederherstellungscodes dort aufbewahren, wo sie auch ohne Telefon zu finden sind: Jeder meldet einmal an, und sie werden nicht noch einmal gezeigt.",
+      byHand: "Oder in die App eintippen:", confirm: "Einschalten", active: "Der zweite Faktor ist eingeschaltet. Diese Wiederherstellungscodes dort aufbewahren, wo sie auch ohne Telefon zu finden sind: Jeder meldet einmal an. Sie werden nicht noch einmal gezeigt.",
       recoveryCodes: "Wiederherstellungscodes", download: "Herunterladen", kept: "Ich habe sie aufbewahrt",
       on: (count: number) => plural(count, "Eingeschaltet, mit noch 1 Wiederherstellungscode.", `Eingeschaltet, mit noch ${count} Wiederherstellungscodes.`),
-      required: "Die Organisation verlangt ihn.", remove: "Ausschalten", confirmRemove: "Ein Code schaltet den zweiten Faktor aus. Danach genügt das Passwort.",
+      required: "Die Organisation verlangt ihn.",
+      actions: {
+        renew: { title: "Neue Wiederherstellungscodes", text: "Bitte einen Code eingeben. Zehn neue Wiederherstellungscodes entstehen, die bisherigen enden." },
+        replace: { title: "Andere App benutzen", text: "Bitte einen Code der bisherigen App oder einen Wiederherstellungscode eingeben. Danach wird die andere App eingerichtet; vorher ist nichts anderes zu sehen." },
+        remove: { title: "Ausschalten", text: "Ein Code schaltet den zweiten Faktor aus. Danach genügt das Passwort." },
+      },
     },
     sessions: {
       title: "Angemeldete Browser", browser: "Browser", network: "Netzwerk", way: "Durch", created: "Seit", seen: "Zuletzt benutzt", current: "dieser",
@@ -878,8 +883,13 @@ export const texts: Texts & MoreTexts = {
     kind: "Art", everything: "alles", everybody: "alle", anyKey: "jeder API-Schlüssel", commandLine: "die Kommandozeile", noChanges: "So eine Änderung gibt es nicht.",
     kinds: {
       website: "Websites", key: "API-Schlüssel", link: "Kurzlinks", goal: "Ziele", segment: "Segmente", funnel: "Funnels", exploration: "Analysen", alias: "Tracking-IDs", share: "Freigaben",
-      annotation: "Notizen", "money property": "Geldbeträge", member: "Personen", account: "Konten", import: "Importe", organization: "Organisation", erasure: "Löschungen", replay: "Erneut gesendet", deletion: "Fristlöschungen",
+      annotation: "Notizen", "money property": "Geldbeträge", member: "Personen", import: "Importe", organization: "Organisation", erasure: "Löschungen", replay: "Erneut gesendet", deletion: "Fristlöschungen",
     },
+    done: {
+      lastSignInAt: "Anmeldung", password: "Passwort geändert", passwordReset: "Link für ein neues Passwort erstellt", sessions: "Anmeldungen beendet", secondFactor: "zweiter Faktor",
+      recoveryCodes: "neue Wiederherstellungscodes", accountId: "Einladung angenommen", invitation: "Einladung",
+    },
+    changed: { role: "Rolle", websiteRoles: "Rollen auf Websites", requireSecondFactor: "zweiter Faktor verlangt" },
   },
   shares: {
     title: "Freigegebene Dashboards",

@@ -115,10 +115,15 @@ const english = {
       neededHint: (organization: string) => `${isolate(organization)} requires a second factor. Once you have one, you see everything again.`,
       hint: "With a second factor, your password alone signs nobody in: a code of an app on your phone is asked for as well. Any authenticator app for one-time codes works.",
       begin: "Set up", scan: "Scan this with your authenticator app, then type the code that it shows.", qr: "QR code for the authenticator app",
-      byHand: "Or type this into the app:", confirm: "Turn on", active: "The second factor is on. Keep these recovery codes where you find them without your phone: each signs you in once, and they are not shown again.",
+      byHand: "Or type this into the app:", confirm: "Turn on", active: "The second factor is on. Keep these recovery codes where you find them without your phone: each signs you in once. They are not shown again.",
       recoveryCodes: "Recovery codes", download: "Download", kept: "I have kept them",
       on: (count: number) => plural(count, "On, with 1 recovery code left.", `On, with ${count} recovery codes left.`),
-      required: "Your organization requires it.", remove: "Turn off", confirmRemove: "Type a code to turn the second factor off. Your password alone signs in then.",
+      required: "Your organization requires it.",
+      actions: {
+        renew: { title: "New recovery codes", text: "Type a code. Ten new recovery codes are made, and those of before end." },
+        replace: { title: "Use another app", text: "Type a code of the app that you have now, or a recovery code. Then you set up the other app, and see nothing else until that is done." },
+        remove: { title: "Turn off", text: "Type a code to turn the second factor off. Your password alone signs in then." },
+      },
     },
     sessions: {
       title: "Where you are signed in", browser: "Browser", network: "Network", way: "By", created: "Since", seen: "Last used", current: "this one",
@@ -599,8 +604,13 @@ const english = {
     kind: "Of", everything: "everything", everybody: "everybody", anyKey: "any API key", commandLine: "the command line", noChanges: "There is no such change.",
     kinds: {
       website: "Websites", key: "API keys", link: "Short links", goal: "Goals", segment: "Segments", funnel: "Funnels", exploration: "Explorations", alias: "Tracking ids", share: "Shared dashboards",
-      annotation: "Annotations", "money property": "Amounts of money", member: "People", account: "Accounts", import: "Imports", organization: "Organization", erasure: "Erasures", replay: "Replays", deletion: "Deletions",
-    } satisfies Record<AuditKind, string>,
+      annotation: "Annotations", "money property": "Amounts of money", member: "People", import: "Imports", organization: "Organization", erasure: "Erasures", replay: "Replays", deletion: "Deletions",
+    } satisfies Record<Exclude<AuditKind, "account">, string>,
+    done: {
+      lastSignInAt: "signed in", password: "changed the password", passwordReset: "made a link for a new password", sessions: "ended the sessions", secondFactor: "second factor",
+      recoveryCodes: "new recovery codes", accountId: "accepted the invitation", invitation: "invitation",
+    } as Record<string, string>,
+    changed: { role: "role", websiteRoles: "roles on websites", requireSecondFactor: "second factor required" } as Record<string, string>,
   },
   definitions,
 };

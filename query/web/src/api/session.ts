@@ -63,6 +63,9 @@ export function mayEverywhere(scope: string): boolean {
 /** Whether goals, segments, funnels, annotations and explorations may be saved. */
 export const mayWriteRecords = (): boolean => may("write:records") || may("manage:websites");
 
+/** Set while the account shows recovery codes, which are not shown again: it stays open until they are kept. */
+export const showsRecoveryCodes = signal(false);
+
 /** Set by the service beside the session cookie, which no script can read. */
 const SIGNED_IN = "tidemark_signed_in=1";
 /** Set by the service with the page of a shared dashboard that has a password. */

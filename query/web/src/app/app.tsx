@@ -3,7 +3,7 @@ import type { ComponentType } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { useKnownDays } from "../api/first_day";
 import { RequestError } from "../api/request";
-import { ALL, isShared, loadSession, may, me, website } from "../api/session";
+import { ALL, isShared, loadSession, may, me, showsRecoveryCodes, website } from "../api/session";
 import { refresh } from "../api/use";
 import { Boundary } from "../components/boundary";
 import { FilterBar, FixedFilters } from "../components/filter_bar";
@@ -44,7 +44,7 @@ export function App() {
   if (base === "sign-in" && view === "reset") return <ResetPassword />;
   if (base === "sign-in" && view === "password") return <NewPassword />;
   if (base === "sign-in" || me.value === null) return <SignIn />;
-  if (me.value && (base === "account" || me.value.person?.secondFactorNeeded)) return <Account />;
+  if (me.value && (base === "account" || me.value.person?.secondFactorNeeded || showsRecoveryCodes.value)) return <Account />;
   return <Dashboard />;
 }
 

@@ -1,4 +1,5 @@
 // Copies a text that nobody types: an id, a key, an address.
+import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { texts } from "../texts";
 import { Icon } from "./icon";
@@ -41,7 +42,7 @@ export function CopyButton({ text, name }: {
   );
 }
 
-/** The text in the letters of code, with its button. */
-export const Copyable = ({ text, name = text }: { text: string; name?: string }) => (
-  <span class="copyable"><code>{text}</code><CopyButton text={text} name={name} /></span>
+/** The text in the letters of code, or how it is shown, with its button. */
+export const Copyable = ({ text, name = text, children = text }: { text: string; name?: string; children?: ComponentChildren }) => (
+  <span class="copyable"><code>{children}</code><CopyButton text={text} name={name} /></span>
 );

@@ -1,7 +1,7 @@
 // The account of the person who is signed in; while a second factor is needed, its enrolment alone.
 import { useEffect } from "preact/hooks";
 import { fetchJson } from "../api/request";
-import { loadSession, me, signOut } from "../api/session";
+import { loadSession, me, showsRecoveryCodes, signOut } from "../api/session";
 import { useLoaded } from "../api/use";
 import { Organizations } from "../components/account/organizations";
 import { Password, Profile } from "../components/account/profile";
@@ -31,8 +31,8 @@ export default function Account() {
   return (
     <main id="content" class="account" tabIndex={-1}>
       <header class="account-head">
-        <a class="brand" href="/" onClick={follow} aria-label={texts.app.name}><img src={icon} alt="" width="24" height="24" />{texts.app.name}</a>
-        <span class="account-actions">
+        <a class="brand" href="/" onClick={follow} aria-label={texts.app.name} inert={showsRecoveryCodes.value}><img src={icon} alt="" width="24" height="24" />{texts.app.name}</a>
+        <span class="account-actions" hidden={showsRecoveryCodes.value}>
           {!needed && <a class="button" href="/" onClick={follow}><Icon name="arrow-left" />{t.back}</a>}
           <button type="button" class="button" onClick={() => void signOut()}><Icon name="log-out" />{texts.app.signOut}</button>
         </span>

@@ -8,9 +8,12 @@ import { moreTexts } from "../../texts.more";
 import type { Schemas } from "../../types";
 import { Card } from "../card";
 import { DataTable } from "../data_table";
+import { EmailText } from "../email_text";
+import { roleName } from "../role_name";
 import { Async } from "../states";
 import { type ApiKey, keyName, keyTitle, useApiKeys } from "./api_keys";
 import { NeedsAdmin } from "./needs_scope";
+import { websiteName } from "./website_name";
 
 type Entry = Schemas["AuditEntry"];
 const t = moreTexts.setup;
@@ -36,7 +39,7 @@ export function AuditTrail() {
           <>
             <DataTable label={t.audit} rows={data} rowKey={({ number }) => number} columns={[
               { key: "at", label: t.at, className: "nowrap", render: (one) => formatInstant(one.at, timezone.value, true) },
-              { key: "actor", extra: true, label: t.actor, render: (one) => actorName(one.actor, names) },
+              { key: "actor", className: "address", label: t.actor, render: (one) => <EmailText text={actorName(one.actor, names)} /> },
               { key: "action", label: t.action, render: (one) => `${one.action} ${one.kind}` },
               { key: "record", label: t.name, className: "breakable", render: (one) => <Named entry={one} ofKey={names.get(one.recordId)} /> },
               { key: "fields", extra: true, label: t.changes, className: "breakable", render: changes },
@@ -77,24 +80,38 @@ function Choices({ kind, actor, keys, seen }: { kind: string; actor: string; key
 const actorName = (actor: string, keys: Map<string, string>): string =>
   actor === OPERATOR ? t.commandLine : keys.get(actor.replace(KEY, "")) ?? actor.replace(PERSON, "");
 
-/** What the record is called, of a short link with where it leads; else its id. */
+/** What the record is called, of a short link with where it leads, of a person with the e-mail address; else its id. */
 function Named({ entry: { recordId, record }, ofKey }: { entry: Entry; ofKey: string | undefined }) {
-  const { name, domain, slug, targetUrl, text: note } = (record ?? {}) as Record<string, string | undefined>;
+  const { name, email, domain, slug, targetUrl, text: note } = (record ?? {}) as Record<string, string | undefined>;
+  if (email) return <>{name || <EmailText text={email} />}{name && <> <small><EmailText text={email} /></small></>}</>;
   const title = ofKey ?? name ?? domain ?? note;
   const more = slug ? `${slug} → ${targetUrl ?? "–"}` : name && domain !== name ? domain : undefined;
   return <>{title ?? "–"} {more && <small>{more} </small>}<code>{recordId}</code></>;
 }
 
-function changes({ fields, before, after }: Entry): string {
+function changes({ kind, fields, before, after }: Entry): string {
   const old = (before ?? {}) as Record<string, unknown>;
   const now = (after ?? {}) as Record<string, unknown>;
-  return fields.map((name) => (name in old || name in now ? `${name}: ${text(old[name])} → ${text(now[name])}` : name)).join("; ");
+  return fields.map((name) => {
+    if (ABOUT_PEOPLE.includes(kind) && Object.hasOwn(t.done, name)) return t.done[name];
+    const label = t.changed[name] ?? name;
+    return name in old || name in now ? `${label}: ${text(old[name], name)} → ${text(now[name], name)}` : label;
+  }).join("; ");
 }
+
+/** Kinds whose fields say what somebody did. */
+const ABOUT_PEOPLE = ["member", "account"];
 
 const INSTANT = /^\d{4}-\d\d-\d\dT[\d:.]+Z$/;
 
-function text(value: unknown): string {
+function text(value: unknown, field: string): string {
   if (value === undefined || value === null) return "–";
+  if (field === "role") return roleName(String(value));
+  if (field === "websiteRoles" && typeof value === "object") return rolesText(value as Record<string, string>);
+  if (typeof value === "boolean") return value ? moreTexts.people.yes : moreTexts.people.no;
   if (typeof value !== "string") return JSON.stringify(value);
   return INSTANT.test(value) ? formatInstant(value, timezone.value, true) : value;
 }
+
+const rolesText = (roles: Record<string, string>): string =>
+  Object.entries(roles).map(([id, role]) => `${websiteName(id)}: ${roleName(role)}`).join(", ") || "–";
