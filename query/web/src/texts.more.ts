@@ -69,7 +69,6 @@ const english = {
     lastSignIn: "Last sign-in", you: "you", none: "Nobody is invited yet.",
     hint: "People sign in with their e-mail address. API keys stay for programs.",
     states: { active: "active", invited: "invited" },
-    roles: { owner: "Owner", admin: "Admin", analyst: "Analyst", viewer: "Viewer" } as Record<string, string>,
     roleHints: {
       owner: "Everything, and the other owners.", admin: "Everything but the owners: people, keys, websites, erasure.",
       analyst: "Sees all numbers, saves goals, segments, funnels, notes and explorations, makes short links.", viewer: "Sees all numbers, changes nothing.",
@@ -106,7 +105,7 @@ const english = {
   },
   account: {
     title: "Your account", back: "Back to the dashboard", ofKey: "You are signed in with an API key, which has no account.",
-    profile: "Profile", saved: "Saved.", currentPassword: "Current password", changePassword: "Change the password",
+    profile: "Profile", role: "Your role", saved: "Saved.", currentPassword: "Current password", changePassword: "Change the password",
     passwordHint: "A new password ends all your other sign-ins.", noPassword: "Your account has no password yet. With one you can sign in by e-mail as well.",
     passwordSaved: "The password is changed, and your other sign-ins have ended.",
     organizations: "Organizations", isOpen: "open", open: "Open", openOne: (name: string) => `Open ${isolate(name)}`,
@@ -482,7 +481,7 @@ const english = {
       "track:events": "send events", "read:data": "see all numbers", "read:links": "see short links", "write:links": "change short links", "write:records": "save goals, segments, funnels, notes and explorations",
       "manage:websites": "change websites, goals and shares", "erase:visitors": "erase visitors for good", admin: "everything, with keys",
     } as Record<string, string>,
-    needsScope: (scope: string) => `This needs the scope ${scope}: a role that has it, which an admin gives, or an API key, which whoever runs Tidemark makes with:`, lastDay: "Last day",
+    needsScope: (scope: string) => `This needs an API key with the scope ${scope}, which whoever runs Tidemark makes with:`, lastDay: "Last day",
     states: { active: "active", expired: "expired", revoked: "revoked" } as Record<string, string>,
     expires: "Ends", lastUsed: "Last used (to the hour)", allWebsites: "all",
     keyWebsite: "Website", keyWebsiteHelp: "A key of one website sees and changes nothing else.", rotate: "Rotate", revoke: "Revoke",
@@ -601,7 +600,7 @@ const english = {
       counts: { received: "Accepted", stored: "Stored", duplicates: "Duplicates", quarantined: "Quarantined", dropped: "Dropped" },
     },
     at: "Time", actor: "By", action: "Change", changes: "What", newest: "Newest", older: "Older",
-    kind: "Of", everything: "everything", everybody: "everybody", anyKey: "any API key", commandLine: "the command line", noChanges: "There is no such change.",
+    kind: "Of", everything: "everything", everybody: "everybody", anyKey: "any API key", commandLine: "the command line", noChanges: "There is no such change.", noKeys: "There is no API key yet. Programs that send or read data need one; people sign in without.",
     kinds: {
       website: "Websites", key: "API keys", link: "Short links", goal: "Goals", segment: "Segments", funnel: "Funnels", exploration: "Explorations", alias: "Tracking ids", share: "Shared dashboards",
       annotation: "Annotations", "money property": "Amounts of money", member: "People", import: "Imports", organization: "Organization", erasure: "Erasures", replay: "Replays", deletion: "Deletions",

@@ -27,6 +27,10 @@ export function pathWith(path: string, query: Record<string, string | undefined>
   return given.length ? `${path}?${new URLSearchParams(given)}` : path;
 }
 
+let forbidden = (): void => undefined;
+/** What happens after each refusal with 403: what may be done can have changed while the page was open. */
+export const whenForbidden = (run: () => void): void => void (forbidden = run);
+
 /** The response; RequestError unless its status is a success. */
 export async function send(path: string, options: RequestOptions = {}): Promise<Response> {
   const { method = options.body === undefined ? "GET" : "POST", body, query, signal } = options;
@@ -41,6 +45,7 @@ export async function send(path: string, options: RequestOptions = {}): Promise<
     if (signal?.aborted) throw error;
     throw new RequestError(0, "UNREACHABLE", "");
   }
+  if (response.status === 403) forbidden();
   if (!response.ok) throw await errorOf(response);
   return response;
 }

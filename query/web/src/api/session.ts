@@ -5,7 +5,7 @@ import type { Filter } from "../state/filters";
 import { withStorage } from "../state/storage";
 import { texts } from "../texts";
 import type { Me, Schemas, Website } from "../types";
-import { fetchJson, RequestError, shareAccess, submitForm } from "./request";
+import { fetchJson, RequestError, shareAccess, submitForm, whenForbidden } from "./request";
 
 /** undefined until known, null when nobody is signed in. */
 export const me = signal<Me | null | undefined>(undefined);
@@ -53,12 +53,20 @@ export const timezone = computed(() => address.value.timezone ?? website.value?.
 export const subjectQuery = computed<Record<string, string>>(() => ({ website_id: website.value?.id ?? "" }));
 /** Whether it may be done with the website that is open; where none is, in the organization. */
 export const may = (scope: string): boolean => (website.value ?? me.value)?.scopes.includes(scope) ?? false;
-/** Roles in the organization that may everything; what the others may is never asked of the whole organization. */
+/** What roles in the whole organization may there, such as with its short links; owners and admins may everything. */
+const SCOPES_OF_ROLES: Record<string, string[]> = { analyst: ["read:data", "read:links", "write:links", "write:records"], viewer: ["read:data", "read:links"] };
 const ADMINS = ["owner", "admin"];
 /** Whether it may be done in the whole organization, and not with single websites alone, of which the scopes of a person are. */
 export function mayEverywhere(scope: string): boolean {
   const { key, person, scopes } = me.value ?? {};
-  return person ? ADMINS.includes(person.role ?? "") : key?.websiteId === null && scopes!.includes(scope);
+  const role = person?.role ?? "";
+  return person ? ADMINS.includes(role) || (SCOPES_OF_ROLES[role]?.includes(scope) ?? false) : key?.websiteId === null && scopes!.includes(scope);
+}
+/** The role of the person on the website that is open, or in the organization where none is; null for a key, or where there is no role. */
+export function roleHere(): string | null {
+  const { person } = me.value ?? {};
+  if (!person || !website.value || ADMINS.includes(person.role ?? "")) return person?.role ?? null;
+  return may("admin") ? "admin" : may("write:records") ? "analyst" : may("read:data") ? "viewer" : person.role;
 }
 /** Whether goals, segments, funnels, annotations and explorations may be saved. */
 export const mayWriteRecords = (): boolean => may("write:records") || may("manage:websites");
@@ -86,6 +94,14 @@ export async function readMe(): Promise<Me | null> {
 export async function loadSession(): Promise<void> {
   me.value = await readMe();
 }
+
+/** Whether it is being asked what a person may do now, such as after the organization began to require a second factor. */
+let isAsking = false;
+whenForbidden(() => {
+  if (!me.value?.person || isAsking) return;
+  isAsking = true;
+  void loadSession().catch(() => undefined).finally(() => void (isAsking = false));
+});
 
 /**
  * Opens the shared dashboard of the address; RequestError 401 when its password is missing or wrong.

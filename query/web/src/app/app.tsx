@@ -9,7 +9,7 @@ import { Boundary } from "../components/boundary";
 import { FilterBar, FixedFilters } from "../components/filter_bar";
 import { lazy, loadPart, reloadWhenReachable } from "../components/lazy";
 import { PeriodBar } from "../components/period_bar";
-import { Empty, Failed, Skeleton, Unreachable } from "../components/states";
+import { Empty, Failed, forbiddenText, Skeleton, Unreachable } from "../components/states";
 import { isolate } from "../isolate";
 import { address, go } from "../state/address";
 import { findBreakdown } from "../state/breakdowns";
@@ -18,7 +18,7 @@ import { texts } from "../texts";
 import { keepFresh } from "./keep_fresh";
 import { Help, listenToKeys } from "./keyboard";
 import { loadView } from "./load_view";
-import { isOfBase } from "./navigation";
+import { isOfBase, mayOpen } from "./navigation";
 import { Rail } from "./rail";
 
 const t = texts.app;
@@ -82,7 +82,7 @@ function Dashboard() {
       <div class="page">
         <Rail />
         <main id="content" tabIndex={-1}>
-          {!user || !base ? (user && !user.websites.length ? <Empty text={may("read:data") ? t.noWebsites : texts.states.forbiddenScope("read:data")} /> : <Skeleton lines={8} />)
+          {!user || !base ? (user && !user.websites.length ? <Empty text={user.person ? t.noWebsitesOfPerson : may("read:data") ? t.noWebsites : forbiddenText("read:data")} /> : <Skeleton lines={8} />)
             : !website.value && view?.id !== "setup" ? <Empty text={t.unknownWebsite} />
               : view ? <Boundary key={`${base} ${view.id}`}><ViewFrame view={view} /></Boundary> : <Empty text={t.unknownView} />}
         </main>
@@ -108,7 +108,7 @@ function ViewFrame({ view }: { view: View }) {
   useEffect(() => (error ? reloadWhenReachable() : undefined), [error]);
   const daysKnown = useKnownDays();
   const { unread, filters, item } = address.value;
-  const allowed = may("read:data") && (!view.scope || may(view.scope));
+  const allowed = may("read:data") && mayOpen(view);
   const Shown = Loaded?.id === view.id ? Loaded.view : null;
   return (
     <>
@@ -120,7 +120,7 @@ function ViewFrame({ view }: { view: View }) {
       <Unreachable retry={refresh} />
       {view.unfiltered && filters.length > 0 && <p class="notice">{t.unfiltered}</p>}
       {unread.length > 0 && <p class="notice unread" role="status">{t.unread(unread.join(", "))}</p>}
-      {!allowed ? <Empty text={texts.states.forbiddenScope(may("read:data") ? view.scope! : "read:data")} />
+      {!allowed ? <Empty text={forbiddenText(may("read:data") ? view.scope! : "read:data")} />
         : error ? <Failed error={error} retry={() => location.reload()} />
           : Shown && daysKnown ? <Shown /> : <Skeleton lines={8} />}
     </>

@@ -1,5 +1,5 @@
 // The list of views.
-import { isAll, isShared, may } from "../api/session";
+import { isAll, isShared, may, mayEverywhere } from "../api/session";
 import { Icon } from "../components/icon";
 import { address, follow, viewAddress } from "../state/address";
 import { type View, VIEWS } from "../state/views";
@@ -10,9 +10,12 @@ const DIGITS = "1234567890";
 /** Whether the view is about what is open: one website, or all as one. */
 export const isOfBase = ({ of }: View): boolean => !of || (of === "all") === isAll();
 
+/** Whether the scope that the view needs is there. */
+export const mayOpen = ({ scope, ofWhole }: View): boolean => !scope || (ofWhole ? mayEverywhere(scope) : may(scope));
+
 export function shownViews(): View[] {
   const shared = isShared();
-  return VIEWS.filter((view) => !view.hidden && isOfBase(view) && (!shared || view.shared) && (!view.scope || may(view.scope)));
+  return VIEWS.filter((view) => !view.hidden && isOfBase(view) && (!shared || view.shared) && mayOpen(view));
 }
 
 /** Views by their keys, the same whoever is signed in and on shared dashboards. */

@@ -1,7 +1,7 @@
 // The rail beside the page: name, website, navigation, freshness, and the menu; a bar above the page where the window is narrow.
 import { useEffect, useState } from "preact/hooks";
 import { freshness } from "../api/freshness";
-import { ALL, hasRecords, isAll, isShared, me, signOut, timezone, website } from "../api/session";
+import { ALL, hasRecords, isAll, isShared, me, roleHere, signOut, timezone, website } from "../api/session";
 import { refresh } from "../api/use";
 import { Icon } from "../components/icon";
 import { LanguageItems } from "../components/language_menu";
@@ -66,6 +66,7 @@ function Menu({ close }: { close: () => void }) {
 function SignedIn({ close }: { close: () => void }) {
   const { key, person, organization, websites } = me.value!;
   const people = usePeople(key !== null);
+  const role = roleHere();
   const opened = (event: MouseEvent) => {
     close();
     follow(event);
@@ -76,7 +77,7 @@ function SignedIn({ close }: { close: () => void }) {
       <hr />
       <p class="menu-text signed-in">
         <strong>{isolate(person ? person.name || person.email : key?.name ?? "")}</strong>
-        <span>{isolate([person?.name && person.email, organization?.name].filter(Boolean).join(" · "))}</span>
+        <span>{isolate([person?.name && person.email, organization?.name, role && (t.roles[role] ?? role)].filter(Boolean).join(" · "))}</span>
       </p>
       {person && <a class="menu-item" href="/account" onClick={opened}><Icon name="user" />{t.account}</a>}
       {people.value && isOwnerless(people.value) && <a class="menu-item" href={setup} onClick={opened}><Icon name="user" />{t.makeAccount}</a>}

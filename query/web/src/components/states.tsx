@@ -2,6 +2,7 @@
 import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import type { RequestError } from "../api/request";
+import { me, roleHere } from "../api/session";
 import { isReachable, type Loaded } from "../api/use";
 import { address } from "../state/address";
 import { texts } from "../texts";
@@ -82,7 +83,7 @@ export function Failed({ error, retry }: { error: RequestError; retry?: () => vo
   if (error.code === "UNREACHABLE" && !isReachable.value) return <Empty text={t.unanswered} />;
   return (
     <div class="failed" role="alert">
-      <p>{messageOf(error)}</p>
+      <p>{isOwnWords(error) ? `${t.failed} ${error.message}` : messageOf(error)}</p>
       {retry && error.status !== 403 && <button type="button" class="button" onClick={retry}>{t.retry}</button>}
     </div>
   );
@@ -96,7 +97,22 @@ export function Unreachable({ retry }: { retry: () => void }) {
 
 export function messageOf(error: RequestError): string {
   if (error.code === "UNREACHABLE") return t.unreachable;
+  if (lacksScope(error)) return forbiddenText();
   if (error.status === 403) return `${t.forbidden} ${error.message}`;
   if (error.status === 429) return t.limited(error.retryAfter ?? 60);
-  return `${t.failed} ${error.message}`;
+  return isOwnWords(error) ? error.message : `${t.failed} ${error.message}`;
+}
+
+/** Refusals whose message stands for itself where somebody sent a form. */
+const isOwnWords = ({ status }: RequestError): boolean => status === 400 || status === 409;
+
+/** Whether a person was refused because of the role, which the service says in scopes. */
+export const lacksScope = ({ status, message }: RequestError): boolean =>
+  status === 403 && Boolean(me.value?.person) && message.startsWith("Your role lacks the scope ");
+
+/** Why something is not shown: to people their role, to the holder of a key the scope. */
+export function forbiddenText(scope = ""): string {
+  if (!me.value?.person) return t.forbiddenScope(scope);
+  const role = roleHere();
+  return role ? t.forbiddenRole(texts.app.roles[role] ?? role) : t.noRole;
 }

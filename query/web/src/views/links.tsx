@@ -4,7 +4,7 @@ import { type Ask, pageMembers } from "../api/ask";
 import type { CsvFile } from "../api/download";
 import { fetchAll } from "../api/pages";
 import { fetchJson } from "../api/request";
-import { may, me, subjectQuery, timezone, website } from "../api/session";
+import { mayEverywhere, me, subjectQuery, timezone, website } from "../api/session";
 import { useAnswer, useLoaded } from "../api/use";
 import { BarList } from "../components/bar_list";
 import { Card } from "../components/card";
@@ -53,7 +53,7 @@ function AllLinks() {
   const clicks = useClicks(list.value?.data ?? []);
   const [creating, setCreating] = useState(false);
   return (
-    <Card title={t.title} className="wide" load={list.value?.data.length ? linksFile : undefined} actions={may("write:links") && (
+    <Card title={t.title} className="wide" load={list.value?.data.length ? linksFile : undefined} actions={mayEverywhere("write:links") && (
       <button type="button" class="button" onClick={() => setCreating(true)}><Icon name="plus" />{t.create}</button>)}>
       <Async loaded={list} empty={t.none} isEmpty={({ data }) => !data.length}>
         {({ data, meta }) => (
@@ -129,7 +129,7 @@ function OneLink({ id }: { id: string }) {
       <Async loaded={loaded}>
         {({ data: link }) => (
           <>
-            <Card title={link.name} className="wide" actions={may("write:links") && (
+            <Card title={link.name} className="wide" actions={mayEverywhere("write:links") && (
               <button type="button" class="button" onClick={() => setEditing(true)}>{t.edit}</button>)}>
               <div class="link-facts">
                 <div>

@@ -1,11 +1,12 @@
 // Name and password of the account.
 import { useState } from "preact/hooks";
 import { fetchJson } from "../../api/request";
-import { loadSession } from "../../api/session";
+import { loadSession, me } from "../../api/session";
 import { moreTexts } from "../../texts.more";
 import type { Schemas } from "../../types";
 import { Field, NewPasswordField } from "../account_fields";
 import { Card } from "../card";
+import { roleName } from "../role_name";
 import { useForm } from "../use_form";
 
 type Account = Schemas["AccountResource"];
@@ -25,6 +26,7 @@ export function Profile({ account, changed }: { account: Account; changed: () =>
       <form class="form account-form" onSubmit={submit(save)}>
         <Field name="email" type="email" label={moreTexts.signIn.email} autocomplete="username" value={account.email} readOnly />
         <Field name="name" label={moreTexts.people.name} autocomplete="name" value={name} change={setName} optional />
+        {me.value?.person && <p>{t.role}: {roleName(me.value.person.role)}</p>}
         {error && <p class="error" role="alert">{error}</p>}
         {done && <p role="status">{t.saved}</p>}
         <footer><button type="submit" class="button primary" disabled={busy}>{moreTexts.setup.save}</button></footer>

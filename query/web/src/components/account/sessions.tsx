@@ -30,7 +30,7 @@ export function Sessions() {
         {(all) => (
           <DataTable label={t.title} rows={all} rowKey={({ id }) => id} columns={[
             { key: "browser", label: t.browser, render: (one) => <>{one.browser || "–"} {one.current && <strong class="tag">{t.current}</strong>}</> },
-            { key: "network", extra: true, label: t.network, className: "breakable", render: ({ network }) => network || "–" },
+            { key: "network", extra: true, label: t.network, className: "nowrap", render: ({ network }) => network || "–" },
             { key: "way", extra: true, label: t.way, render: ({ way }) => t.ways[way] ?? way },
             { key: "created", extra: true, label: t.created, render: ({ createdAt }) => at(createdAt) },
             { key: "seen", label: t.seen, render: ({ lastSeenAt }) => at(lastSeenAt) },

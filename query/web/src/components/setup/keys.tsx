@@ -44,7 +44,7 @@ export function Keys() {
   return (
     <Card title={t.keys} actions={<button type="button" class="button" onClick={() => setCreating(true)}><Icon name="plus" />{t.addKey}</button>}>
       {created && <div role="status"><p class="notice">{t.keyReady}</p><Snippet label={t.keyText} text={created.key} /></div>}
-      <Async loaded={list} isEmpty={(keys) => !keys.length}>
+      <Async loaded={list} isEmpty={(keys) => !keys.length} empty={t.noKeys}>
         {(keys) => (
           <DataTable label={t.keys} rows={keys} rowKey={({ id }) => id} columns={[
             { key: "name", label: t.name, render: (key) => key.name || "–" },

@@ -7,6 +7,7 @@ import type { Schemas } from "../../types";
 import { Field } from "../account_fields";
 import { Dialog } from "../dialog";
 import { FormFooter } from "../form_footer";
+import { roleName } from "../role_name";
 import { useForm } from "../use_form";
 import { websiteName } from "./website_name";
 
@@ -75,7 +76,7 @@ export function PersonDialog({ person, close, saved }: {
         {isAll && (
           <label>{t.role}
             <select name="role" value={role} onChange={(event) => setRole(event.currentTarget.value as Role)}>
-              {roles.map((each) => <option key={each} value={each}>{t.roles[each]}</option>)}
+              {roles.map((each) => <option key={each} value={each}>{roleName(each)}</option>)}
             </select>
             <small>{t.roleHints[role]}</small>
           </label>
@@ -87,7 +88,7 @@ export function PersonDialog({ person, close, saved }: {
               <label key={id}><span>{websiteName(id)}</span>
                 <select name={`website-${id}`} value={websiteRoles[id] ?? ""} onChange={(event) => setOne(id, event.currentTarget.value)}>
                   <option value="">{isAll ? t.asAbove : t.noAccess}</option>
-                  {WEBSITE_ROLES.map((each) => <option key={each} value={each}>{t.roles[each]}</option>)}
+                  {WEBSITE_ROLES.map((each) => <option key={each} value={each}>{roleName(each)}</option>)}
                 </select>
               </label>
             ))}
