@@ -140,8 +140,7 @@ def test_the_first_account_is_made_from_a_key_and_owns_the_organization(
             "(rows => rows.length && rows.map((row) => [...row.cells].map((cell) => "
             "cell.innerText.trim())))([...document.querySelectorAll('main tbody tr')])"
         )
-        assert row[0] == "Ada ada@shop.example (you)"
-        assert row[1] == "Owner"
+        assert row[:3] == ["Ada ada@shop.example (you)", "All websites: Owner", "active"]
         assert not tab.js("!!document.querySelector('main input[name=new-password]')")
         dashboard.check_tab()
         tab.close()
@@ -160,6 +159,8 @@ def test_an_invited_viewer_sees_the_numbers_and_no_set_up(
     other_browser.tab.go(link)
     other_browser.until("document.querySelector('h1')?.innerText === 'Invitation to Acme'")
     assert "#" not in other_browser.tab.address
+    assert "All websites: Viewer" in other_browser.text("main .facts")
+    assert "Tidemark is the web analytics of Acme" in other_browser.text("main")
     other_browser.type_into("input[name=name]", "Vera")
     other_browser.type_into("input[name=new-password]", PASSWORD)
     other_browser.press("Accept and sign in")
@@ -170,6 +171,8 @@ def test_an_invited_viewer_sees_the_numbers_and_no_set_up(
     assert {"Set-up", "Share"}.isdisjoint(names)
     other_browser.open("goals")
     assert "New goal" not in other_browser.text("main")
+    other_browser.open("setup")
+    assert "Your role does not allow this: Viewer." in other_browser.text("main .empty")
 
     other_browser.tab.go(link)
     assert "was accepted already" in other_browser.text(".error")
@@ -191,6 +194,48 @@ def test_what_may_be_done_follows_the_website_that_is_open(browser: Dashboard) -
         "[...document.querySelectorAll('.setup-nav a')].map((link) => link.textContent)"
     )
     assert {"People", "Organization"}.isdisjoint(sections)
+
+
+def test_an_invitation_to_some_websites_names_them(
+    browser: Dashboard, other_browser: Dashboard
+) -> None:
+    office = browser.tenant
+    browser.take_session()
+    browser.open("setup", part="people")
+    browser.press("Invite a person")
+    browser.type_into("dialog input[name=email]", "sven@shop.example")
+    browser.type_into("dialog input[name=name]", "Sven")
+    browser.until("(each => each && (each.click(), true))(document.querySelector('[value=some]'))")
+    browser.press("Invite a person", "dialog form")
+    assert "Choose a role on at least one website" in browser.text("dialog .error")
+    choose(browser, "dialog select[name=website-blog]", "analyst")
+    browser.press("Invite a person", "dialog form")
+    link = browser.text(".new-link pre")
+
+    person = member(office, "thea@shop.example", role="viewer")
+    other_browser.take_cookies(person.accepted)
+    other_browser.tab.go(link)
+    assert other_browser.text(".facts dd") == "blog.example: Analyst"
+    assert "You are signed in here as thea@shop.example." in other_browser.text(".notice")
+    assert other_browser.tab.js("document.querySelector('input[name=name]').value") == "Sven"
+    other_browser.type_into("input[name=new-password]", PASSWORD)
+    other_browser.press("Accept and sign in")
+    other_browser.until("document.querySelector('.rail')")
+    other_browser.tab.go(f"{browser.url}/blog/overview")
+    other_browser.settle()
+    assert "Links" not in views(other_browser)
+    assert "Goals" in views(other_browser)
+
+
+def test_the_audit_log_says_what_people_did(browser: Dashboard) -> None:
+    member(browser.tenant, "vito@shop.example", role="viewer")
+    browser.take_session()
+    browser.open("setup", part="audit", kind="member")
+    rows = [row for row in browser.rows("Audit log") if "vito@shop.example" in row[3]]
+    assert [row[1:3] for row in rows if "accepted the invitation" in row[4]] == [
+        ["vito@shop.example", "update member"]
+    ]
+    assert "signed in" in rows[0][4]
 
 
 def test_an_analyst_saves_goals_and_shares_nothing(browser: Dashboard) -> None:
@@ -229,7 +274,16 @@ def test_a_second_factor_is_set_up_and_asked_for(
     browser.press("I have kept them")
     browser.until("document.querySelector('main')?.innerText.includes('10 recovery codes left')")
 
+    browser.press("New recovery codes …")
+    browser.type_into("dialog input[name=code]", codes[1])
+    browser.press("New recovery codes", "dialog form")
+    codes = browser.text(".recovery-codes pre").split()
+    assert "Back to the dashboard" not in browser.text("main")
+    browser.press("I have kept them")
+    browser.until("document.querySelector('main')?.innerText.includes('Back to the dashboard')")
+
     person.sign_in(other_browser)
+    other_browser.until("document.querySelector('main')?.innerText.includes('Lost your phone?')")
     other_browser.type_into("input[name=code]", codes[0])
     other_browser.press("Sign in")
     other_browser.until("document.querySelector('.rail')")
@@ -281,7 +335,7 @@ def test_a_role_is_changed_and_a_person_removed(browser: Dashboard) -> None:
     browser.open("setup", part="people")
     browser.press(f"Actions for {person.email}")
     browser.press("Change the role", ".popover:popover-open")
-    choose(browser, "dialog select[name=role]", "")
+    browser.until("(each => each && (each.click(), true))(document.querySelector('[value=some]'))")
     choose(browser, "dialog select[name=website-blog]", "analyst")
     browser.press("Save", "dialog form")
     browser.until("!document.querySelector('dialog')")
@@ -329,6 +383,10 @@ def test_a_required_second_factor_comes_before_everything_else(
         tab = Tab.opened(chromium)
         dashboard = Dashboard(tab, office_of(tenant))
         person = member(dashboard.tenant, "xenia@shop.example", role="viewer")
+        before = Tab.opened(chromium)
+        signed_in_before = Dashboard(before, dashboard.tenant)
+        signed_in_before.take_cookies(person.accepted)
+        signed_in_before.open("overview")
         dashboard.take_session()
         dashboard.open("setup", part="organization")
         dashboard.press("Require a second factor …")
@@ -336,6 +394,12 @@ def test_a_required_second_factor_comes_before_everything_else(
         dashboard.until(
             "document.querySelector('main')?.innerText.includes('No longer require it')"
         )
+
+        signed_in_before.press("Live", "nav.side")
+        signed_in_before.until(
+            "document.querySelector('h1')?.innerText === 'Set up a second factor'"
+        )
+        before.close()
 
         tab.tell("Network.clearBrowserCookies")
         person.sign_in(dashboard)
@@ -347,6 +411,8 @@ def test_a_required_second_factor_comes_before_everything_else(
         dashboard.press("Turn on")
         dashboard.press("I have kept them")
         dashboard.until("document.querySelector('.totals')")
+        dashboard.tab.go(f"{dashboard.url}/account")
+        dashboard.until("document.querySelector('main')?.innerText.includes('Use another app …')")
         dashboard.check_tab()
         tab.close()
 

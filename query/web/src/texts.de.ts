@@ -84,7 +84,7 @@ export const texts: Texts & MoreTexts = {
   invitation: {
     title: (organization: string) => `Einladung zu ${organization}`, plainTitle: "Einladung",
     whatItIs: (organization: string) => `Tidemark ist die Webanalyse von ${organization}: wie viele Menschen die Websites besuchen, woher sie kommen und was sie dort tun.`,
-    signedIn: (who: string, email: string) => `In diesem Browser ist ${who} angemeldet. Annehmen beendet das und meldet als ${email} an.`,
+    signedIn: (who: string, email: string) => `Hier ist ${who} angemeldet. Annehmen beendet das und meldet als ${email} an.`,
     invitedBy: "Eingeladen von", expires: "Offen bis",
     hasAccount: "Zu dieser Adresse gibt es ein Konto: Bitte mit dessen Passwort annehmen.", newAccount: "Bitte ein Passwort wählen: Damit und mit dieser E-Mail-Adresse geht künftig die Anmeldung.",
     accept: "Annehmen und anmelden", wrongPassword: "Das ist nicht das Passwort des Kontos.",

@@ -57,7 +57,7 @@ const english = {
   invitation: {
     title: (organization: string) => `Invitation to ${organization}`, plainTitle: "Invitation",
     whatItIs: (organization: string) => `Tidemark is the web analytics of ${organization}: how many people visit its websites, where they come from, and what they do there.`,
-    signedIn: (who: string, email: string) => `In this browser ${who} is signed in. Accepting ends that, and signs in as ${email}.`,
+    signedIn: (who: string, email: string) => `You are signed in here as ${who}. Accepting ends that, and signs in as ${email}.`,
     invitedBy: "Invited by", expires: "Open until",
     hasAccount: "You have an account with this address: accept with its password.", newAccount: "Choose a password: with it and this e-mail address you sign in from then on.",
     accept: "Accept and sign in", wrongPassword: "This is not the password of the account.",

@@ -64,9 +64,8 @@ function Accept({ token, ways: { password, oidc }, invitation, signedIn }: {
   );
 }
 
-/** The person or the key, and its organization. */
-const nameOf = ({ person, key, organization }: Me): string =>
-  [person ? person.name || person.email : key?.name, organization?.name].filter(Boolean).join(", ");
+/** The person; of a key, which may have no name, the organization. */
+const nameOf = ({ person, key, organization }: Me): string => person?.name || person?.email || key?.name || organization?.name || "";
 
 function PasswordForm({ token, invitation: { email, name: invitedName, hasAccount } }: { token: string; invitation: Schemas["Invitation"] }) {
   const [name, setName] = useState(invitedName);

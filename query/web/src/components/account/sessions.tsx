@@ -29,11 +29,11 @@ export function Sessions() {
       <Async loaded={list} lines={3}>
         {(all) => (
           <DataTable label={t.title} rows={all} rowKey={({ id }) => id} columns={[
-            { key: "browser", label: t.browser, render: (one) => <>{one.browser || "–"} {one.current && <strong class="tag">{t.current}</strong>}</> },
+            { key: "browser", label: t.browser, render: (one) => <>{one.browser || "–"} {one.current && <strong class="tag nowrap">{t.current}</strong>}</> },
             { key: "network", extra: true, label: t.network, className: "nowrap", render: ({ network }) => network || "–" },
             { key: "way", extra: true, label: t.way, render: ({ way }) => t.ways[way] ?? way },
-            { key: "created", extra: true, label: t.created, render: ({ createdAt }) => at(createdAt) },
-            { key: "seen", label: t.seen, render: ({ lastSeenAt }) => at(lastSeenAt) },
+            { key: "created", extra: true, className: "nowrap", label: t.created, render: ({ createdAt }) => at(createdAt) },
+            { key: "seen", className: "nowrap", label: t.seen, render: ({ lastSeenAt }) => at(lastSeenAt) },
             { key: "end", label: "", render: (one) => !one.current && (
               <button type="button" class="quiet-button" aria-label={t.endOne(one.browser)} onClick={() => setAsked(one)}>{t.end}</button>) },
           ]} />

@@ -40,7 +40,7 @@ export function AuditTrail() {
             <DataTable label={t.audit} rows={data} rowKey={({ number }) => number} columns={[
               { key: "at", label: t.at, className: "nowrap", render: (one) => formatInstant(one.at, timezone.value, true) },
               { key: "actor", className: "address", label: t.actor, render: (one) => <EmailText text={actorName(one.actor, names)} /> },
-              { key: "action", label: t.action, render: (one) => `${one.action} ${one.kind}` },
+              { key: "action", className: "import-word", label: t.action, render: (one) => `${one.action} ${one.kind}` },
               { key: "record", label: t.name, className: "breakable", render: (one) => <Named entry={one} ofKey={names.get(one.recordId)} /> },
               { key: "fields", extra: true, label: t.changes, className: "breakable", render: changes },
             ]} />

@@ -64,7 +64,7 @@ export function People() {
             <DataTable label={t.title} rows={people} rowKey={({ id }) => id} columns={[
               { key: "name", label: t.name, className: "address", render: (one) => <Named person={one} /> },
               { key: "access", className: "import-word", label: t.access, render: (one) => accessOf(one).map((line) => <div key={line}>{line}</div>) },
-              { key: "state", className: "import-word", label: moreTexts.setup.state, render: ({ state }) => t.states[state] },
+              { key: "state", extra: true, label: moreTexts.setup.state, render: ({ state }) => t.states[state] },
               { key: "factor", extra: "wide", label: t.secondFactor, render: ({ secondFactor }) => (secondFactor ? t.yes : t.no) },
               { key: "seen", extra: true, label: t.lastSignIn, render: ({ lastSignInAt }) => formatInstant(lastSignInAt, timezone.value) },
               { key: "act", label: "", render: (one) => mayChange(one) && (
@@ -117,8 +117,8 @@ async function perform({ id }: Person, action: Action): Promise<SentLink | null>
   return answer.data ?? null;
 }
 
-function Named({ person: { name, email, id } }: { person: Person }) {
-  return <>{name || <EmailText text={email} />}{name && <> <small><EmailText text={email} /></small></>}{id === me.value?.person?.id && <> <small>({t.you})</small></>}</>;
+function Named({ person: { name, email, id, state } }: { person: Person }) {
+  return <>{name || <EmailText text={email} />}{name && <> <small><EmailText text={email} /></small></>}{id === me.value?.person?.id && <> <small>({t.you})</small></>} <small class="phone-only tag">{t.states[state]}</small></>;
 }
 
 /** The role on all websites, and those on single ones, a line each. */
