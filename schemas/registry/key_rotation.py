@@ -31,7 +31,7 @@ def rotate_key(
     old = store.get(Key, key_id)
     if not old.is_active(now_ms):
         raise RecordConflict(f"key '{key_id}' has expired or was revoked; create a new one")
-    if old.member_id is not None:
+    if old.person_id is not None:
         raise RecordConflict(f"key '{key_id}' is a person's own: they make a new one")
     until = now_ms + round(overlap_hours * HOUR_MS)
     key, text = new_key(

@@ -442,4 +442,4 @@ def test_a_personal_key_is_not_rotated_by_others(owner: PersonBrowser) -> None:
     reply = owner.ask("POST", f"/v1/keys/{made['id']}/rotate", {})
 
     assert (reply.status, reply.json["code"]) == (409, "CONFLICT")
-    assert len(owner.service.store.list(Key, member_id=made["personId"])) == 1
+    assert len(owner.service.store.list(Key, person_id=made["personId"])) == 1
