@@ -378,7 +378,7 @@ class Key(OwnedRecord, frozen=True, rename="camel", kw_only=True):
     website_id: str | None = None
     """Website that the key is restricted to; None: the whole organization."""
     person_id: str | None = None
-    """The person (a member) that it belongs to, beyond whose roles it does not reach; None: nobody."""
+    """The member that it belongs to, beyond whose roles it does not reach; None: nobody."""
     name: str = ""
     scopes: tuple[str, ...]
     secret_hash: str
