@@ -3,7 +3,7 @@
 Acme has the websites shop and blog and the link go; Globex has rival and away.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from msgspec import Struct
@@ -109,11 +109,15 @@ class Caller(Struct, frozen=True):
             name for name, held in self.website_scopes.items() if not needed.isdisjoint(held)
         )
 
-    def reaches(self, subject: str, reach: frozenset[str] | None) -> bool:
-        """Whether the subject is of its organization, and of these websites."""
+    def reaches(self, subject: str) -> bool:
+        """Whether the subject is of its organization, and of its one website if it has one."""
+        return self.has_within(subject, None if self.website is None else {self.website})
+
+    def has_within(self, subject: str, websites: Collection[str] | None) -> bool:
+        """Whether the subject is of its organization, and of one of these websites."""
         if OWNER.get(subject) != self.organization:
             return False
-        return reach is None or WEBSITE_OF.get(subject, subject) in reach
+        return websites is None or WEBSITE_OF.get(subject, subject) in websites
 
 
 def populate(store: RegistryStore, now_ms: int) -> None:
@@ -213,7 +217,6 @@ def callers(store: RegistryStore, now_ms: int) -> Iterator[Caller]:
     }.items():
         yield Caller(name, live=False, text=text)
     yield Caller("without a key", live=False)
-    yield from people(store, now_ms)
 
 
 def _registered(

@@ -36,9 +36,9 @@ def audit(
 ) -> None:
     """List changes of the registry and who made them, newest first.
 
-    The actor is `person:` with an e-mail address, `key:` with the id of an API key, or `cli:` with the user of the command line;
-    the record has the names that it has now, or had when it was deleted. With --json each has the
-    values before and after it, without secrets, long ones cut.
+    The actor is `person:` with an e-mail address, `key:` with the id of an API key, or `cli:` with
+    the user of the command line; the record has the names that it has now, or had when it was
+    deleted. With --json each has the values before and after it, without secrets, long ones cut.
     """
     where = {"website_id": website, "record_id": record, "kind": kind, "actor": actor}
     with tidemark.open_registry() as store:

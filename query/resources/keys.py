@@ -124,7 +124,7 @@ def shown_key(key: Key, now_ms: int) -> ApiKeyResource:
         prefix=f"{KEY_PREFIX}_{key.id}_",
         organization_id=key.organization_id,
         website_id=key.website_id,
-        person_id=key.member_id,
+        person_id=key.person_id,
         name=key.name,
         scopes=list(key.scopes),
         state=_state(key, now_ms),

@@ -90,7 +90,7 @@ async def delete_personal_key(dependencies: QueryDependencies, request: Request)
 
 async def _keys(dependencies: QueryDependencies, member_id: str) -> list[Key]:
     store = dependencies.store
-    return [*await dependencies.in_registry(lambda: store.list(Key, member_id=member_id))]
+    return [*await dependencies.in_registry(lambda: store.list(Key, person_id=member_id))]
 
 
 _KEY_ID = openapi.Parameter("key_id", "the key", required=True, location="path")

@@ -149,7 +149,7 @@ KEYS = sa.Table(
     sa.Column("id", sa.String(32), primary_key=True),
     _owner_column(),
     sa.Column("website_id", sa.String(32), sa.ForeignKey("websites.id", ondelete="CASCADE")),
-    sa.Column("member_id", sa.String(32), sa.ForeignKey("members.id", ondelete="CASCADE")),
+    sa.Column("person_id", sa.String(32), sa.ForeignKey("members.id", ondelete="CASCADE")),
     sa.Column("name", sa.String(255), nullable=False),
     sa.Column("scopes", sa.JSON, nullable=False),
     sa.Column("secret_hash", sa.String(64), nullable=False),

@@ -118,7 +118,7 @@ def _has_left(transaction: WriteTransaction, record: Record) -> bool:
     if isinstance(record, Member):
         table, reference = RECORD_TABLES[Account], record.account_id
     elif isinstance(record, Key):
-        table, reference = RECORD_TABLES[Member], record.member_id
+        table, reference = RECORD_TABLES[Member], record.person_id
     else:
         return False
     if reference is None:

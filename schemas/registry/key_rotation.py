@@ -25,11 +25,14 @@ def rotate_key(
 ) -> Rotation:
     """Create a key and let the old one end after the overlap, in one transaction.
 
-    RecordNotFound, or RecordConflict when the old one has ended or there are too many keys.
+    RecordNotFound, or RecordConflict when the old one has ended, belongs to a person, or there are
+    too many keys.
     """
     old = store.get(Key, key_id)
     if not old.is_active(now_ms):
         raise RecordConflict(f"key '{key_id}' has expired or was revoked; create a new one")
+    if old.person_id is not None:
+        raise RecordConflict(f"key '{key_id}' is a person's own: they make a new one")
     until = now_ms + round(overlap_hours * HOUR_MS)
     key, text = new_key(
         old.organization_id, old.scopes, now_ms, old.website_id, old.name, expires_at

@@ -133,9 +133,9 @@ def _website_roles(registry: "Snapshot", member: Member) -> Iterator[tuple[str, 
 
 def key_of_person(registry: "Snapshot", key: Key) -> Key | None:
     """An API key within the roles of the person that it belongs to; None when that one is gone."""
-    if key.member_id is None:
+    if key.person_id is None:
         return key
-    rights = person_key(registry, key.member_id)
+    rights = person_key(registry, key.person_id)
     if rights is None:
         return None
     return structs.replace(

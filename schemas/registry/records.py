@@ -377,8 +377,8 @@ class Key(OwnedRecord, frozen=True, rename="camel", kw_only=True):
 
     website_id: str | None = None
     """Website that the key is restricted to; None: the whole organization."""
-    member_id: str | None = None
-    """The person that it belongs to, beyond whose roles it does not reach; None: nobody."""
+    person_id: str | None = None
+    """The member that it belongs to, beyond whose roles it does not reach; None: nobody."""
     name: str = ""
     scopes: tuple[str, ...]
     secret_hash: str

@@ -253,7 +253,7 @@ def new_key(
     website_id: str | None = None,
     name: str = "",
     expires_at: int | None = None,
-    member_id: str | None = None,
+    person_id: str | None = None,
 ) -> tuple[Key, str]:
     """A new key, and its text to show once."""
     new = generate_key()
@@ -261,7 +261,7 @@ def new_key(
         id=new.id,
         organization_id=organization_id,
         website_id=website_id,
-        member_id=member_id,
+        person_id=person_id,
         secret_hash=new.secret_hash,
         created_at=now_ms,
         updated_at=now_ms,

@@ -54,7 +54,7 @@ class Request(Struct, frozen=True, kw_only=True):
             return 403
         if self.subject is None:
             return self.good if reach is None or len(reach) == 1 else self.several or self.good
-        if caller.reaches(self.subject, reach):
+        if caller.has_within(self.subject, reach):
             return self.good
         return 404 if self.hidden else 403
 

@@ -14,7 +14,7 @@ from schemas.registry import KEY_SCOPES, RegistryStore, parse_key
 from schemas.registry.migrate import migrate
 from schemas.registry.signed_tokens import TokenKind, new_token, sign
 from schemas.runtime.settings import Settings
-from tests.access_model import Caller, callers, headers_with_key, populate
+from tests.access_model import Caller, callers, headers_with_key, people, populate
 from tests.asgi_client import request_once
 from tests.query.access_requests import ORGANIZATIONS, WEBSITES, Request
 from tests.query.query_service import NOVEMBER, NOW
@@ -114,7 +114,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     migrate(settings.registry_url)
     store = RegistryStore(settings.registry_url)
     populate(store, NOW)
-    everybody = tuple(callers(store, NOW))
+    everybody = (*callers(store, NOW), *people(store, NOW))
     application = create_app(settings, store, clock=lambda: NOW, fresh_seconds=60)
     yield Service(application.app, everybody, store.sign_ins().read(NOW).secret)
     application.close()

@@ -15,7 +15,7 @@ from tests.flow.tenant import DAY, Tenant
 from tests.http_client import Reply, call
 from tests.installation import eventually
 from tests.query.lake import a_view
-from tests.web.dashboard import Dashboard
+from tests.web.dashboard import TABLE, Dashboard
 from tests.web.query_alone import query_alone
 from tests.web.test_accessibility import set_theme, violations
 
@@ -310,6 +310,37 @@ def test_signing_out_everywhere_ends_the_other_browsers(
 
     other_browser.tab.go(f"{browser.url}/shop/overview")
     other_browser.until("document.querySelector('input[name=email]')")
+
+
+def test_a_personal_key_is_made_used_and_deleted(
+    browser: Dashboard, other_browser: Dashboard
+) -> None:
+    person = member(browser.tenant, "kira@shop.example", role="viewer")
+    browser.take_cookies(person.accepted)
+    browser.tab.go(f"{browser.url}/account")
+    browser.press("New key")
+    browser.type_into("dialog input[name=name]", "Notebook")
+    scopes = "[...document.querySelectorAll('dialog input[name=scopes]')].map((box) => box.value)"
+    assert browser.tab.js(scopes) == ["read:data", "read:links"]
+    browser.press("New key", "dialog form")
+    text = browser.text(".snippet pre")
+    [row] = browser.until(f"(rows => rows?.length && rows)(({TABLE})('API keys'))")
+    assert row[:2] == ["Notebook", "read:data"]
+    assert row[3:5] == ["–", "–"]  # neither used, nor with an end
+    assert browser.tenant.ask("summary", key=text).status == 200
+
+    other_browser.take_session()
+    other_browser.open("setup", part="keys")
+    name = f"Notebook {person.email}"
+    other_browser.until(f"document.querySelector('main').innerText.includes('{name}')")
+    [listed] = [row for row in other_browser.rows("API keys") if row[0] == name]
+    assert listed[2:5] == ["all", "read:data", "active"]
+
+    browser.press(f"Delete the key Notebook ({listed[1]})")
+    browser.press("Delete", "dialog form")
+    browser.until("document.querySelector('main').innerText.includes('You have no API key.')")
+    assert browser.tab.js("document.querySelector('.snippet')") is None  # nothing to copy
+    eventually(lambda: browser.tenant.ask("summary", key=text).status == 401, 20)
 
 
 def test_a_printed_link_sets_a_new_password(browser: Dashboard, other_browser: Dashboard) -> None:

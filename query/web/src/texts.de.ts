@@ -156,6 +156,13 @@ export const texts: Texts & MoreTexts = {
       ways: { password: "Passwort", oidc: "anderen Dienst", proxy: "Netzwerk" },
       end: "Beenden", endOne: (browser: string) => `Anmeldung beenden: ${isolate(browser)}`, endOthers: "Alle anderen beenden", confirm: "Die Abmeldung geschieht sofort.",
     },
+    keys: {
+      title: "API-Schlüssel", none: "Noch kein API-Schlüssel.", created: "Erstellt",
+      hint: (organization: string) =>
+        `Für Skripte und Notebooks. Ein solcher Schlüssel darf, was seine Berechtigungen und die Rollen der Person erlauben, und endet, wenn sie ${isolate(organization)} verlässt.`,
+      remove: "Löschen", removeOne: (name: string) => `Schlüssel ${isolate(name)} löschen`,
+      confirm: (name: string) => `${isolate(name)} löschen? Was ihn benutzt, wird sofort abgewiesen.`,
+    },
   },
   views: {
     websites: "Websites", overview: "Übersicht", live: "Live", events: "Ereignisse", funnels: "Funnels", retention: "Retention",
@@ -765,8 +772,8 @@ export const texts: Texts & MoreTexts = {
     },
     needsScope: (scope: string) => `Dafür ist die Berechtigung ${scope} nötig: ein API-Schlüssel, der sie hat; der Betreiber erstellt ihn mit:`, lastDay: "Letzter Tag",
     states: { active: "aktiv", expired: "abgelaufen", revoked: "widerrufen" },
-    expires: "Endet", lastUsed: "Zuletzt benutzt (Stunde)", allWebsites: "alle",
-    keyWebsite: "Website", keyWebsiteHelp: "Ein Schlüssel für eine Website sieht und ändert nichts anderes.", rotate: "Erneuern", revoke: "Widerrufen",
+    expires: "Endet", lastUsed: "Zuletzt benutzt", toTheHour: "auf die Stunde", allWebsites: "alle",
+    personal: "persönlich", keyWebsite: "Website", keyWebsiteHelp: "Ein Schlüssel für eine Website sieht und ändert nichts anderes.", rotate: "Erneuern", revoke: "Widerrufen",
     rotateOne: (name: string) => `Schlüssel ${isolate(name)} erneuern`, revokeOne: (name: string) => `Schlüssel ${isolate(name)} widerrufen`,
     confirmRotate: (name: string, end: string | null) =>
       `Ein neuer Schlüssel mit denselben Rechten entsteht und wird einmal gezeigt${end ? `; er endet wie dieser: ${end}` : ""}. ${isolate(name)} gilt noch 24 Stunden.`,

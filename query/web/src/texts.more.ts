@@ -129,6 +129,13 @@ const english = {
       ways: { password: "password", oidc: "another service", proxy: "your network" } as Record<string, string>,
       end: "End", endOne: (browser: string) => `End the sign-in: ${isolate(browser)}`, endOthers: "End all others", confirm: "It is signed out at once.",
     },
+    keys: {
+      title: "API keys", none: "You have no API key.", created: "Created",
+      hint: (organization: string) =>
+        `For your scripts and notebooks. Such a key may do what its scopes and your roles permit, and ends when you leave ${isolate(organization)}.`,
+      remove: "Delete", removeOne: (name: string) => `Delete the key ${isolate(name)}`,
+      confirm: (name: string) => `Delete ${isolate(name)}? Whatever uses it is refused at once.`,
+    },
   },
   tag: {
     label: "Put this into the head of every page",
@@ -483,8 +490,8 @@ const english = {
     } as Record<string, string>,
     needsScope: (scope: string) => `This needs an API key with the scope ${scope}, which whoever runs Tidemark makes with:`, lastDay: "Last day",
     states: { active: "active", expired: "expired", revoked: "revoked" } as Record<string, string>,
-    expires: "Ends", lastUsed: "Last used (to the hour)", allWebsites: "all",
-    keyWebsite: "Website", keyWebsiteHelp: "A key of one website sees and changes nothing else.", rotate: "Rotate", revoke: "Revoke",
+    expires: "Ends", lastUsed: "Last used", toTheHour: "to the hour", allWebsites: "all",
+    personal: "personal", keyWebsite: "Website", keyWebsiteHelp: "A key of one website sees and changes nothing else.", rotate: "Rotate", revoke: "Revoke",
     rotateOne: (name: string) => `Rotate the key ${isolate(name)}`, revokeOne: (name: string) => `Revoke the key ${isolate(name)}`,
     confirmRotate: (name: string, end: string | null) =>
       `A new key with the same rights is made and shown once${end ? `; it ends as this one: ${end}` : ""}. ${isolate(name)} works for 24 hours more.`,

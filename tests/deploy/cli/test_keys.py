@@ -78,6 +78,7 @@ def test_the_text_of_a_key_is_shown_once(ask: Callable[..., Any], tmp_path: Path
         "id": created["id"],
         "organizationId": owner,
         "websiteId": website,
+        "personId": None,
         "name": "Server",
         "scopes": ["track:events", "read:data"],
         "expiresAt": None,

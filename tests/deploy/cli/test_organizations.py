@@ -16,6 +16,7 @@ def test_an_organization_is_created_changed_and_deleted(ask: Callable[..., Any],
         "plan": "pro",
         "limits": {"query": 500},
         "keepDays": {},
+        "requireSecondFactor": False,
         "createdAt": organization["createdAt"],
         "updatedAt": organization["createdAt"],
     }

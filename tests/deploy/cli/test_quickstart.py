@@ -15,8 +15,8 @@ from tests.deploy.cli.command_result import Run
 from tests.deploy.cli.test_sign_in_link import opened
 
 SCOPES = [
-    "track:events", "read:data", "read:links", "write:links", "manage:websites", "erase:visitors",
-    "admin",
+    "track:events", "read:data", "read:links", "write:links", "write:records", "manage:websites",
+    "erase:visitors", "admin",
 ]  # fmt: skip
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pyotp
 import pytest
 
-from schemas.registry import Account, Member, Organization, passwords
+from schemas.registry import Account, Key, Member, Organization, passwords
 from tests.asgi_client import request_once, send_request
 from tests.postgresql import MIGRATED, PostgreSQL
 from tests.query.people import OWNER, PASSWORD, PersonBrowser, colleague, owner_of
@@ -243,10 +243,11 @@ def test_a_person_goes_from_one_organization_to_another(owner: PersonBrowser) ->
     assert there.json["scopes"] == ["read:data", "read:links"]
     assert nowhere.status == 403
     assert owner.me()["organization"]["id"] == "globex"
-    assert [o["current"] for o in owner.data("GET", "/v1/account")["organizations"]] == [
-        False,
-        True,
-    ]
+    organizations = owner.data("GET", "/v1/account")["organizations"]
+    assert {each["id"]: each["current"] for each in organizations} == {
+        "acme": False,
+        "globex": True,
+    }
     assert len(owner.data("GET", "/v1/account/sessions")) == 1
     assert store.get(Organization, "globex").name == "globex"
 
@@ -432,3 +433,13 @@ def test_the_audit_trail_has_what_people_change_in_their_accounts(owner: PersonB
 
     assert [entry["fields"] for entry in entries[:2]] == [["password"], ["secondFactor"]]
     assert entries[0]["record"] == {"email": OWNER}
+
+
+def test_a_personal_key_is_not_rotated_by_others(owner: PersonBrowser) -> None:
+    anna = colleague(owner, ANNA, role="viewer")
+    made = anna.data("POST", "/v1/account/keys", {"scopes": ["admin"]}, 201)
+
+    reply = owner.ask("POST", f"/v1/keys/{made['id']}/rotate", {})
+
+    assert (reply.status, reply.json["code"]) == (409, "CONFLICT")
+    assert len(owner.service.store.list(Key, person_id=made["personId"])) == 1

@@ -448,7 +448,7 @@ def test_where_passwords_are_switched_off_the_first_owner_has_none(tmp_path: Pat
 def test_who_signs_in_with_a_personal_key_stays_within_the_roles(owner: PersonBrowser) -> None:
     colleague(owner, ANNA, role="viewer")
     key, text = new_key("acme", ["admin"], NOW, name="Anna's")
-    owner.service.store.create(replace(key, member_id=person_id(owner, ANNA)))
+    owner.service.store.create(replace(key, person_id=person_id(owner, ANNA)))
     owner.service.follower.refresh()
     browser, body = PersonBrowser(owner.service), {"name": "Mine"}
 

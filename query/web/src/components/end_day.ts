@@ -5,7 +5,7 @@ import { dayEndedAt } from "../state/period";
 import { moreTexts } from "../texts.more";
 
 /** The last day if the end is the end of a day, else the instant. */
-export function endDay(expires: string): string {
-  const day = dayEndedAt(expires, timezone.value);
-  return day ? moreTexts.shares.lastDay(formatDay(day)) : formatInstant(expires, timezone.value);
+export function endDay(expires: string, zone = timezone.value): string {
+  const day = dayEndedAt(expires, zone);
+  return day ? moreTexts.shares.lastDay(formatDay(day)) : formatInstant(expires, zone);
 }

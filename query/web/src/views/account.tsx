@@ -4,6 +4,7 @@ import { fetchJson } from "../api/request";
 import { loadSession, me, showsRecoveryCodes, signOut } from "../api/session";
 import { useLoaded } from "../api/use";
 import { Organizations } from "../components/account/organizations";
+import { PersonalKeys } from "../components/account/personal_keys";
 import { Password, Profile } from "../components/account/profile";
 import { SecondFactor } from "../components/account/second_factor";
 import { Sessions } from "../components/account/sessions";
@@ -47,6 +48,7 @@ export default function Account() {
               {!needed && <Password account={account} changed={loaded.reload} />}
               <SecondFactor account={account} changed={enrolled} />
               {!needed && <Sessions />}
+              {!needed && <PersonalKeys />}
               {account.organizations.length > 1 && <Organizations organizations={account.organizations} />}
             </>
           )}

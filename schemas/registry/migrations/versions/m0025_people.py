@@ -72,9 +72,9 @@ def upgrade() -> None:
     )
     op.add_column("organizations", required)
     with op.batch_alter_table("keys") as keys:
-        keys.add_column(sa.Column("member_id", sa.String(32), nullable=True))
+        keys.add_column(sa.Column("person_id", sa.String(32), nullable=True))
         keys.create_foreign_key(
-            op.f("fk_keys_member_id_members"), "members", ["member_id"], ["id"], ondelete="CASCADE"
+            op.f("fk_keys_person_id_members"), "members", ["person_id"], ["id"], ondelete="CASCADE"
         )
     with op.batch_alter_table("changes") as changes:
         changes.alter_column("actor", existing_type=sa.String(64), type_=sa.String(300))
