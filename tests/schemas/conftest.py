@@ -16,5 +16,8 @@ def receiver() -> Iterator[TraceReceiver]:
 
 
 @pytest.fixture
-def tracer(receiver: TraceReceiver) -> OpenTelemetryTracer:
-    return open_tracer(Settings(traces=receiver.url), "collector", "collector-1")
+def tracer(receiver: TraceReceiver) -> Iterator[OpenTelemetryTracer]:
+    """Closed afterwards: its thread, which uses `random`, must not run beside other tests."""
+    opened = open_tracer(Settings(traces=receiver.url), "collector", "collector-1")
+    yield opened
+    opened.close(5)

@@ -1,5 +1,7 @@
 """Which requests are recorded, and how their spans hang together."""
 
+from collections.abc import Iterator
+
 import pytest
 
 from schemas.runtime.settings import Settings
@@ -17,10 +19,23 @@ RECORDED = render(7, 8)
 UNRECORDED = RECORDED[:-1] + b"0"
 
 
+OPENED: list[OpenTelemetryTracer] = []
+
+
+@pytest.fixture(autouse=True)
+def close_tracers() -> Iterator[None]:
+    """No thread of a tracer runs on beside other tests."""
+    yield
+    while OPENED:
+        OPENED.pop().close(5)
+
+
 def with_share(share: float) -> OpenTelemetryTracer:
-    return open_tracer(
+    tracer = open_tracer(
         Settings(traces="http://127.0.0.1:9", traces_share=share), "query", "query-1"
     )
+    OPENED.append(tracer)
+    return tracer
 
 
 @pytest.mark.parametrize(
