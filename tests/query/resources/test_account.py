@@ -86,6 +86,7 @@ def test_attempts_are_limited_by_account(owner: PersonBrowser, email: str) -> No
     assert attempts[-1].json["code"] == "RATE_LIMIT_EXCEEDED"
 
 
+@pytest.mark.long
 def test_attempts_are_limited_by_network(owner: PersonBrowser) -> None:
     browser = PersonBrowser(owner.service, address="198.51.100.7")
 
