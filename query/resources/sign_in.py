@@ -39,11 +39,21 @@ from schemas.http.auth import find_key
 from schemas.http.middleware import HttpMiddleware
 from schemas.http.unknown_records import is_unknown
 from schemas.plans import Group, Limit
-from schemas.registry import KEY_SCOPES, Key, KeyScope, Share, Website, parse_key
+from schemas.registry import (
+    KEY_SCOPES,
+    Key,
+    KeyScope,
+    Organization,
+    Share,
+    Snapshot,
+    Website,
+    parse_key,
+)
 from schemas.registry.people import PersonKey
 from schemas.registry.sign_ins import Way
 from schemas.registry.signed_tokens import TokenKind
 from schemas.runtime.clock import format_instant
+from schemas.runtime.roles import Role
 
 FAILED_SIGN_INS = AttemptLimit("sign-in", Limit(10), "failed sign-ins from one network")
 WEBSITE_SCOPES = (KeyScope.READ_DATA, KeyScope.READ_LINKS, KeyScope.MANAGE_WEBSITES)
@@ -96,11 +106,12 @@ class SignInWays(Struct):
     mail: Annotated[bool, Meta(description="whether links to set a password are mailed")]
 
 
-class OwnOrganization(Struct):
-    """The organization of the API key."""
+class OwnOrganization(Struct, rename="camel"):
+    """The organization of the API key, or of the person."""
 
     id: str
     name: str
+    has_owner: Annotated[bool, Meta(description="false: an admin key may make the first owner")]
 
 
 class OwnWebsite(Struct):
@@ -298,7 +309,7 @@ def me_response(dependencies: QueryDependencies, key: Key, ends_at: int | None) 
     person = key if isinstance(key, PersonKey) else None
     body = MeResponse(
         success=True,
-        organization=None if share else OwnOrganization(organization.id, organization.name),
+        organization=None if share else _own_organization(registry, organization),
         websites=sorted(
             (
                 own_website(registry.websites[id_], key.scopes_on(id_))
@@ -320,6 +331,15 @@ def me_response(dependencies: QueryDependencies, key: Key, ends_at: int | None) 
     response = json_response(body)
     response.headers["cache-control"] = "no-store"
     return response
+
+
+def _own_organization(registry: Snapshot, organization: Organization) -> OwnOrganization:
+    has_owner = any(
+        member.role == Role.OWNER and member.account_id is not None
+        for member in registry.members.values()
+        if member.organization_id == organization.id
+    )
+    return OwnOrganization(organization.id, organization.name, has_owner)
 
 
 def _own_person(key: PersonKey) -> OwnPerson:

@@ -50,6 +50,7 @@ def test_whoever_holds_the_admin_key_becomes_the_first_owner(service: InProcessS
     me = owner.me()
     (person,) = owner.data("GET", "/v1/people")
     assert (me["key"], me["scopes"]) == (None, list(KEY_SCOPES))
+    assert me["organization"] == {"id": "acme", "name": "acme", "hasOwner": True}
     assert me["person"] == {
         "id": person["id"],
         "email": OWNER,

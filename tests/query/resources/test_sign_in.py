@@ -52,7 +52,7 @@ def test_a_key_signs_in_and_the_cookie_reads(browser: Browser) -> None:
     assert reply.headers["cache-control"] == "no-store"
     assert reply.json == {
         "success": True,
-        "organization": {"id": "acme", "name": "acme"},
+        "organization": {"id": "acme", "name": "acme", "hasOwner": False},
         "websites": [
             {
                 "id": name,

@@ -1,12 +1,11 @@
 // The rail beside the page: name, website, navigation, freshness, and the menu; a bar above the page where the window is narrow.
 import { useEffect, useState } from "preact/hooks";
 import { freshness } from "../api/freshness";
-import { ALL, hasRecords, isAll, isShared, me, roleHere, signOut, timezone, website } from "../api/session";
+import { ALL, hasRecords, isAll, isShared, mayEverywhere, me, roleHere, signOut, timezone, website } from "../api/session";
 import { refresh } from "../api/use";
 import { Icon } from "../components/icon";
 import { LanguageItems } from "../components/language_menu";
 import { MenuItem, Popover } from "../components/popover";
-import { isOwnerless, usePeople } from "../components/setup/people_list";
 import icon from "../icon.svg";
 import { isolate } from "../isolate";
 import { address, addressWith, follow, go } from "../state/address";
@@ -65,7 +64,6 @@ function Menu({ close }: { close: () => void }) {
 /** Who is signed in, and the way to the account, or to one where nobody owns the organization. */
 function SignedIn({ close }: { close: () => void }) {
   const { key, person, organization, websites } = me.value!;
-  const people = usePeople(key !== null);
   const role = roleHere();
   const opened = (event: MouseEvent) => {
     close();
@@ -80,7 +78,7 @@ function SignedIn({ close }: { close: () => void }) {
         <span>{isolate([person?.name && person.email, organization?.name, role && (t.roles[role] ?? role)].filter(Boolean).join(" · "))}</span>
       </p>
       {person && <a class="menu-item" href="/account" onClick={opened}><Icon name="user" />{t.account}</a>}
-      {people.value && isOwnerless(people.value) && <a class="menu-item" href={setup} onClick={opened}><Icon name="user" />{t.makeAccount}</a>}
+      {key && organization && !organization.hasOwner && mayEverywhere("admin") && <a class="menu-item" href={setup} onClick={opened}><Icon name="user" />{t.makeAccount}</a>}
     </>
   );
 }
