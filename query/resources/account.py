@@ -30,7 +30,7 @@ from query.resources.person_sign_in import (
 from query.resources.quiet_refusals import quiet_refusals
 from query.resources.resource import Call
 from query.resources.sign_in import NO_PASSWORDS, MeResponse, me_response
-from query.response.json_response import json_response
+from query.response.json_response import json_response, uncached
 from query.sign_in.hashing import matches
 from query.sign_in.session_cookie import set_session_cookie
 from schemas.errors import Conflict, Forbidden, Malformed, NotFound, SecondFactorRequired
@@ -255,7 +255,7 @@ async def begin_second_factor(dependencies: QueryDependencies, request: Request)
     await change_account(dependencies, account, totp_secret=sealed)
     uri = enrolment_uri(secret, account.email)
     data = Enrolment(secret, uri, qr_svg(uri))
-    return _uncached(json_response(EnrolmentResponse(success=True, data=data)))
+    return uncached(json_response(EnrolmentResponse(success=True, data=data)))
 
 
 async def confirm_second_factor(dependencies: QueryDependencies, request: Request) -> Response:
@@ -274,7 +274,7 @@ async def confirm_second_factor(dependencies: QueryDependencies, request: Reques
     await _note(dependencies, person, "second_factor")
     await _end_others(dependencies, person)
     data = RecoveryCodes(texts)
-    return _uncached(json_response(RecoveryCodesResponse(success=True, data=data)))
+    return uncached(json_response(RecoveryCodesResponse(success=True, data=data)))
 
 
 async def end_second_factor(dependencies: QueryDependencies, request: Request) -> Response:
@@ -303,7 +303,7 @@ async def renew_recovery_codes(dependencies: QueryDependencies, request: Request
     await change_account(dependencies, account, recovery_hashes=tuple(hashes))
     await _note(dependencies, person, "recovery_codes")
     data = RecoveryCodes(texts)
-    return _uncached(json_response(RecoveryCodesResponse(success=True, data=data)))
+    return uncached(json_response(RecoveryCodesResponse(success=True, data=data)))
 
 
 async def list_sessions(dependencies: QueryDependencies, request: Request) -> Response:
@@ -400,12 +400,7 @@ def _shown(dependencies: QueryDependencies, person: SignedInPerson) -> Response:
         ].require_second_factor,
         organizations=organizations,
     )
-    return _uncached(json_response(AccountResponse(success=True, data=data)))
-
-
-def _uncached(response: Response) -> Response:
-    response.headers["cache-control"] = "no-store"
-    return response
+    return uncached(json_response(AccountResponse(success=True, data=data)))
 
 
 PEOPLE_ONLY = "Only a person who is signed in with a browser has an account; this is an API key"

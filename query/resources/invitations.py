@@ -26,7 +26,7 @@ from query.resources.person_sign_in import (
 from query.resources.quiet_refusals import quiet_refusals
 from query.resources.sign_in import NO_PASSWORDS, REQUEST_PARAMETER, MeResponse, me_response
 from query.response.bodies import SuccessResponse
-from query.response.json_response import json_response
+from query.response.json_response import json_response, uncached
 from query.sign_in.hashing import new_hash
 from query.sign_in.person_links import MAILED, SentLink, password_mark
 from query.sign_in.same_origin import require_same_origin
@@ -131,7 +131,7 @@ async def open_invitation(dependencies: QueryDependencies, request: Request) -> 
         has_account=account is not None and account.password_hash is not None,
         expires=str(format_instant(token.ends_at)),
     )
-    return _uncached(json_response(InvitationResponse(success=True, data=shown)))
+    return uncached(json_response(InvitationResponse(success=True, data=shown)))
 
 
 async def accept_invitation(dependencies: QueryDependencies, request: Request) -> Response:
@@ -226,7 +226,7 @@ async def set_password(dependencies: QueryDependencies, request: Request) -> Res
     await dependencies.in_registry(lambda: store.revise(account, now, renewed))
     await dependencies.refresh_registry()
     await dependencies.in_registry(lambda: sign_ins.end_sessions(account.id))
-    return _uncached(json_response(NewPasswordResponse(success=True, email=account.email)))
+    return uncached(json_response(NewPasswordResponse(success=True, email=account.email)))
 
 
 async def _invited(dependencies: QueryDependencies, text: str) -> tuple[SignedToken, Member]:
@@ -243,11 +243,6 @@ async def _invited(dependencies: QueryDependencies, text: str) -> tuple[SignedTo
         raise Unauthorized(LINK_ENDED)
     await dependencies.refresh_registry()
     return token, member
-
-
-def _uncached(response: Response) -> Response:
-    response.headers["cache-control"] = "no-store"
-    return response
 
 
 NO_MAIL = (

@@ -84,3 +84,9 @@ def _members(value: Struct) -> Mapping[str, Any]:
 def _names(kind: type[Struct]) -> Sequence[tuple[str, str]]:
     """The JSON names and names of the members; msgspec evaluates annotations to tell them."""
     return [(field.encode_name, field.name) for field in structs.fields(kind)]
+
+
+def uncached(response: Response) -> Response:
+    """The response, which nobody may store: it has a secret, or depends on who is signed in."""
+    response.headers["cache-control"] = "no-store"
+    return response
