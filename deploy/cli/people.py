@@ -210,10 +210,7 @@ def remove(
         member = _member(store, email, organization)
         if not yes and sys.stdin.isatty():
             click.confirm(f"Remove {email} from {member.organization_id}?", abort=True)
-        store.delete(Member, member.id)
-        account_id = member.account_id
-        if account_id is not None and not store.count(Member, account_id=account_id):
-            store.delete(Account, account_id)
+        store.remove_member(member.id)
     print_record({"id": member.id, "email": email, "removed": True}, json)
 
 

@@ -24,7 +24,7 @@ from query.resources.resource import (
     given_members,
 )
 from query.response.bodies import SuccessResponse, response_types
-from query.response.json_response import json_response
+from query.response.json_response import json_response, uncached
 from query.sign_in.person_links import SentLink
 from schemas.errors import Conflict, Forbidden, Malformed
 from schemas.http import openapi
@@ -172,14 +172,7 @@ def changed_roles(call: Call, body: PersonChanges) -> dict[str, Any]:
 
 async def remove(call: Call, member: Member) -> Response:
     """DELETE: what the person had access to here ends at once; so does an account without any."""
-    account_id = member.account_id
-
-    def delete(store: Any) -> None:
-        store.delete(Member, member.id)
-        if account_id is not None and not store.count(Member, account_id=account_id):
-            store.delete(Account, account_id)
-
-    await call.write(Member, delete)
+    await call.write(Member, lambda store: store.remove_member(member.id))
     return json_response(SuccessResponse(success=True))
 
 
@@ -242,9 +235,7 @@ async def _account_here(call: Call, member: Member) -> Account:
 
 
 def _sent(link: SentLink) -> Response:
-    response = json_response(SentLinkResponse(success=True, data=link))
-    response.headers["cache-control"] = "no-store"
-    return response
+    return uncached(json_response(SentLinkResponse(success=True, data=link)))
 
 
 def _require_role(role: str | None, website_roles: dict[str, str]) -> None:

@@ -205,19 +205,24 @@ class RegistryStore:
 
         A website or an organization can be restored until its rows are purged.
         """
-        table = RECORD_TABLES[kind]
         with self._transaction() as transaction:
             if kind in RESTORABLE:
                 add_deletion(transaction, _lock(transaction, kind, record_id), self._clock())
             if kind is Organization:
                 _log_deleted_websites(transaction, record_id)
-            deletion = sa.delete(table).where(table.c.id == record_id).returning(*table.c)
-            row = transaction.connection.execute(deletion).first()
-            if row is None:
-                raise RecordNotFound(f"no {kind_name(kind)} '{record_id}'")
-            deleted = to_record(kind, row._mapping)
-            transaction.log_record(Action.DELETE, deleted)
-            check_owner_stays(transaction, deleted)
+            _delete(transaction, kind, record_id)
+
+    def remove_member(self, member_id: str) -> None:
+        """Delete a member, and an account that belongs to no organization then.
+
+        RecordNotFound; RecordConflict for the last owner.
+        """
+        members = RECORD_TABLES[Member]
+        with self._transaction() as transaction:
+            account_id = _delete(transaction, Member, member_id).account_id
+            others = sa.select(members.c.id).where(members.c.account_id == account_id)
+            if account_id and transaction.connection.execute(others).first() is None:
+                _delete(transaction, Account, account_id)
 
     def restore_deleted(self, kind: type[RecordT], record_id: str) -> RecordT:
         """Bring back a deleted website or organization with all that belonged to it.
@@ -338,6 +343,19 @@ def _insert(transaction: WriteTransaction, record: Record) -> None:
     transaction.connection.execute(sa.insert(RECORD_TABLES[type(record)]).values(to_row(record)))
     transaction.log_record(Action.CREATE, record)
     check_record_limit(transaction, record)
+
+
+def _delete(transaction: WriteTransaction, kind: type[RecordT], record_id: str) -> RecordT:
+    """The deleted record; RecordNotFound."""
+    table = RECORD_TABLES[kind]
+    deletion = sa.delete(table).where(table.c.id == record_id).returning(*table.c)
+    row = transaction.connection.execute(deletion).first()
+    if row is None:
+        raise RecordNotFound(f"no {kind_name(kind)} '{record_id}'")
+    deleted = to_record(kind, row._mapping)
+    transaction.log_record(Action.DELETE, deleted)
+    check_owner_stays(transaction, deleted)
+    return deleted
 
 
 def _lock(transaction: WriteTransaction, kind: type[RecordT], record_id: str) -> RecordT:
