@@ -55,9 +55,14 @@ NO_ACCESS = "The account belongs to no organization any more; ask for an invitat
 
 
 def normal_email(text: str) -> str:
-    """An e-mail address as accounts have it; Malformed."""
+    """An e-mail address as accounts have it; Malformed.
+
+    Other letters than ASCII stay: some, such as the Kelvin sign, become ASCII ones in lower case,
+    and the address that of somebody else.
+    """
     refuse_null("email", text)
-    return text.strip().lower()
+    address = text.strip()
+    return address.lower() if address.isascii() else address
 
 
 async def find_account(dependencies: QueryDependencies, email: str) -> Account | None:

@@ -313,9 +313,13 @@ def validate_domain(value: str) -> str:
 
 
 def validate_email(value: str) -> str:
-    """An e-mail address, in lower case: one `@`, a host name, no spaces; mail proves the rest."""
+    """An e-mail address of ASCII, in lower case: one `@`, a host name; mail proves the rest."""
     local, _, domain = value.rpartition("@")
-    if not EMAIL_LOCAL_PATTERN.fullmatch(local) or not DOMAIN_PATTERN.fullmatch(domain):
+    if (
+        not value.isascii()
+        or not EMAIL_LOCAL_PATTERN.fullmatch(local)
+        or not DOMAIN_PATTERN.fullmatch(domain)
+    ):
         raise Malformed(f"'email' is '{value[:80]}'; give an address such as anna@shop.example")
     return value
 

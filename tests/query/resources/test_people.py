@@ -253,6 +253,10 @@ def test_only_owners_touch_owners_and_the_last_one_stays(owner: PersonBrowser) -
     [
         ({"email": "anna", "role": "viewer"}, "'email' is 'anna'; give an address such as"),
         ({"email": "a@b.example\n", "role": "god"}, "'role' is 'god'; use one of owner, admin"),
+        (
+            {"email": "\u212aim@b.example", "role": "viewer"},
+            "'email' is '\u212aim@b.example'; give",
+        ),
         ({"email": ANNA}, "Give 'role', or 'websiteRoles' with at least one website"),
         (
             {"email": ANNA, "websiteRoles": {"shop": "owner"}},
