@@ -99,6 +99,9 @@ class ChannelRequest(Struct, frozen=True):
     body: dict[str, Any]
     headers: Mapping[str, str] = {}
 
+    def __repr__(self) -> str:
+        return f"ChannelRequest({urlsplit(self.url).hostname!r})"
+
 
 class Outgoing(Struct, frozen=True):
     """A message on its way to a channel."""
@@ -161,6 +164,8 @@ def check_channel_address(kind: str, address: str, token: str, chat: str) -> Non
     """
     url = _checked_url(_address_of(kind, address))
     if kind == "telegram":
+        if url.query or url.fragment:
+            raise Malformed("'address' must be that of a Bot API server, as https://bots.example")
         if not _BOT_TOKEN.fullmatch(token):
             raise Malformed("'token' must be the token of a bot, as 123456:ABC-DEF… of @BotFather")
         if not _CHAT.fullmatch(chat):

@@ -473,6 +473,8 @@ def test_a_channel_is_not_shown_with_its_secrets() -> None:
     opened = OpenedChannel("telegram", "https://s3cret/", "s3cret", "s3cret", "s3cret")
 
     assert repr(opened) == "OpenedChannel('telegram')"
+    hook = structs.replace(opened, address="https://hooks.shop.example/s3cret")
+    assert "s3cret" not in repr(KINDS["telegram"].request(_outgoing(hook)))
 
 
 HOOK = "https://hooks.shop.example/a"
@@ -512,6 +514,7 @@ def test_addresses_that_a_kind_takes(kind: str, address: str, token: str, chat: 
         ("webhook", HOOK + "a" * 2048, "", "", "address"),
         ("webhook", HOOK, "tk_1", "", "token"),
         ("slack", HOOK, "", "5", "chat"),
+        ("telegram", "https://bots.example/?a=", BOT_TOKEN, "5", "address"),
         ("telegram", "", "", "5", "token"),
         ("telegram", "", "123456:../../evil?x", "5", "token"),
         ("telegram", "", BOT_TOKEN, "", "chat"),
