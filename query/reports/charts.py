@@ -16,16 +16,20 @@ from query.reports.texts import WORDS, point_text
 if TYPE_CHECKING:
     from PIL.ImageDraw import ImageDraw
 
-WIDTH, HEIGHT = 552, 200
-"""In CSS pixels."""
-RETINA, SMOOTH = 2, 2
-"""Pixels of the image for one of CSS; pixels that are drawn for one of the image."""
-LEFT, RIGHT, TOP, BOTTOM = 44, 8, 30, 24
+WIDTH, HEIGHT = 480, 190
+"""In the units of this module, of which a phone shows two thirds of a CSS pixel."""
+RETINA, SMOOTH = 2.3, 2
+"""Pixels of the image for one unit; pixels that are drawn for one of the image."""
+PIXELS = (round(WIDTH * RETINA), round(HEIGHT * RETINA))
+SHOWN_WIDTH = PIXELS[0] // 2
+"""CSS pixels where there is room."""
+FONT_SIZE = 13
+LEFT, RIGHT, TOP, BOTTOM = 44, 26, 32, 26
 LINE, PALE, AREA, GRID, TEXT = "#0b7cab", "#8795a3", "#e3f0f6", "#e3e8ed", "#55626f"
 PAPER = "#ffffff"
 TICKS = 4
 """At most so many lines of the grid above zero."""
-LABEL_WIDTH = 46
+LABEL_WIDTH = 54
 STEPS = (1, 2, 2.5, 5, 10)
 
 Spot = tuple[float, float]
@@ -36,12 +40,12 @@ def chart_of(content: Content) -> bytes:
     from PIL import Image, ImageDraw
 
     scale = RETINA * SMOOTH
-    large = Image.new("RGB", (WIDTH * scale, HEIGHT * scale), PAPER)
+    large = Image.new("RGB", (PIXELS[0] * SMOOTH, PIXELS[1] * SMOOTH), PAPER)
     values = [point.value for point in content.points]
     previous = [point.previous for point in content.points]
     top, step = scale_of([value for value in (*values, *previous) if value is not None])
     _draw_series(ImageDraw.Draw(large), values, previous, top, step, scale)
-    image = large.resize((WIDTH * RETINA, HEIGHT * RETINA), Image.Resampling.LANCZOS)
+    image = large.resize(PIXELS, Image.Resampling.LANCZOS)
     _draw_texts(ImageDraw.Draw(image), content, top, step)
     file = io.BytesIO()
     image.quantize(64).save(file, "PNG", optimize=True)
@@ -59,7 +63,7 @@ def scale_of(values: Sequence[int]) -> tuple[int, int]:
     return TICKS, 1
 
 
-def _spots(values: Sequence[int | None], top: int, scale: int) -> list[Spot]:
+def _spots(values: Sequence[int | None], top: int, scale: float) -> list[Spot]:
     """Where the points lie, up to the first that is missing."""
     width, height = WIDTH - LEFT - RIGHT, HEIGHT - TOP - BOTTOM
     last = max(1, len(values) - 1)
@@ -76,7 +80,7 @@ def _draw_series(
     previous: Sequence[int | None],
     top: int,
     step: int,
-    scale: int,
+    scale: float,
 ) -> None:
     base = (HEIGHT - BOTTOM) * scale
     line, before = _spots(values, top, scale), _spots(previous, top, scale)
@@ -84,7 +88,7 @@ def _draw_series(
         draw.polygon([(line[0][0], base), *line, (line[-1][0], base)], fill=AREA)
     for tick in range(0, top + 1, step):
         y = (TOP + (HEIGHT - TOP - BOTTOM) * (1 - tick / top)) * scale
-        draw.line([(LEFT * scale, y), ((WIDTH - RIGHT) * scale, y)], fill=GRID, width=scale)
+        draw.line([(LEFT * scale, y), ((WIDTH - RIGHT) * scale, y)], fill=GRID, width=round(scale))
     _dashed(draw, before, scale)
     draw.line(line, fill=LINE, width=round(2.25 * scale), joint="curve")
     if len(line) <= 31:
@@ -93,7 +97,7 @@ def _draw_series(
             draw.ellipse([x - radius, y - radius, x + radius, y + radius], fill=LINE)
 
 
-def _dashed(draw: "ImageDraw", spots: Sequence[Spot], scale: int) -> None:
+def _dashed(draw: "ImageDraw", spots: Sequence[Spot], scale: float) -> None:
     """Dashes of one length, also around corners."""
     dash, at = 5.0 * scale, 0.0
     for (x, y), (next_x, next_y) in pairwise(spots):
@@ -114,10 +118,10 @@ def _draw_texts(draw: "ImageDraw", content: Content, top: int, step: int) -> Non
     """Labels of both axes and the legend, in pixels of the image."""
     from PIL import ImageFont
 
-    def font(name: str, size: int) -> Any:
-        return ImageFont.truetype(io.BytesIO(font_file(name)), size * RETINA)
-
-    small, bold = font(REGULAR, 11), font(BOLD, 11)
+    small, bold = (
+        ImageFont.truetype(io.BytesIO(font_file(name)), FONT_SIZE * RETINA)
+        for name in (REGULAR, BOLD)
+    )
     height, points = HEIGHT - TOP - BOTTOM, content.points
     for tick in range(0, top + 1, step):
         y = TOP + height * (1 - tick / top)
@@ -133,7 +137,7 @@ def _draw_texts(draw: "ImageDraw", content: Content, top: int, step: int) -> Non
     word = WORDS[content.schedule][0]
     _legend(draw, LEFT, f"This {word}", LINE, bold, dashed=False)
     if content.before is not None:
-        x = LEFT + 44 + draw.textlength(f"This {word}", font=bold) / RETINA
+        x = LEFT + 46 + draw.textlength(f"This {word}", font=bold) / RETINA
         _legend(draw, x, f"The {word} before", PALE, small, dashed=True)
 
 
@@ -141,7 +145,7 @@ def _legend(draw: "ImageDraw", x: float, text: str, color: str, font: Any, dashe
     y = 11 * RETINA
     for begin, end in ((0, 7), (11, 18)) if dashed else ((0, 18),):
         line = [((x + begin) * RETINA, y), ((x + end) * RETINA, y)]
-        draw.line(line, fill=color, width=2 * RETINA)
+        draw.line(line, fill=color, width=round(2 * RETINA))
     draw.text(((x + 24) * RETINA, y), text, fill=TEXT, font=font, anchor="lm")
 
 

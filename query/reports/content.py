@@ -146,8 +146,10 @@ async def content_of(
     both = partial(_both, ask, period, before)
     tables = [await _breakdown(ask, one, filters, period, before) for one in BREAKDOWNS]
     tables.append(await _conversions(both, saved.of(Goal)[:MAX_GOALS], filters))
-    for record_id in report.explorations:
-        tables.append(await _exploration(ask, saved.by_id.get(record_id), filters, period))
+    tables += [
+        await _exploration(ask, saved.by_id.get(record_id), filters, period)
+        for record_id in report.explorations
+    ]
     return Content(
         name=report.name,
         website=website.name or website.domain,
@@ -293,10 +295,9 @@ def _name(value: object) -> str:
     return "–" if value is None else str(value)
 
 
-
 @cache
 def _countries() -> Mapping[str, str]:
     """Names by code."""
     text = (files("tzdata") / "zoneinfo" / "iso3166.tab").read_text()
     lines = (line.split("\t", 1) for line in text.splitlines() if line and line[0] != "#")
-    return {code: name for code, name in lines}
+    return {code: name for code, name in lines}  # noqa: C416 - lists are no pairs for mypy
