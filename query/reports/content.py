@@ -243,7 +243,7 @@ async def _conversions(both: Both, goals: Sequence[Goal], filters: Filters) -> T
     [row], [other] = await both({"metrics": metrics, "filters": filters})
     return Table(
         "Goals",
-        ("Goal", "Conversions", "Conversion rate"),
+        ("Goal", "Conversions", "Rate"),
         tuple(
             Row(
                 goal.name,

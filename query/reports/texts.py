@@ -21,7 +21,7 @@ NO_LINK = "\u200c"
 """Zero-width non-joiner: mail programs make links of `shop.example` and of `https://…`."""
 
 _UNSHOWN = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff]+")
-_LINKED = re.compile(r"(?<=[:.@])(?=[\w/])")
+_LINKED = re.compile(r"(?<=[:.@])(?=[^\W\d]|/)")
 WORDS = {
     Schedule.DAILY: ("day", "Daily report"),
     Schedule.WEEKLY: ("week", "Weekly report"),
