@@ -11,8 +11,10 @@ from msgspec import Struct
 from schemas.registry import (
     KEY_SCOPES,
     Account,
+    Alert,
     Alias,
     Annotation,
+    Channel,
     Erasure,
     Exploration,
     Funnel,
@@ -25,6 +27,7 @@ from schemas.registry import (
     Organization,
     RegistryStore,
     Replay,
+    Report,
     SavedRecord,
     Segment,
     Selector,
@@ -45,6 +48,9 @@ SAVED: Mapping[str, tuple[type[SavedRecord], Mapping[str, Any]]] = {
     "funnels": (Funnel, {"name": "a", "steps": ({"path": "/"}, {"event": "e"})}),
     "aliases": (Alias, {"product": "segment"}),
     "explorations": (Exploration, {"name": "a", "metrics_query": {"metrics": ["visitors"]}}),
+    "channels": (Channel, {"name": "a", "kind": "webhook", "host": "hooks.example"}),
+    "alerts": (Alert, {"name": "a", "condition": "nothing"}),
+    "reports": (Report, {"name": "a"}),
 }
 """Saved records by their route: class and fields."""
 A_KEY: Mapping[str, Any] = {"scopes": ("read:data",), "secret_hash": "0" * 64}

@@ -74,6 +74,9 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "funnels": ("saved_records.funnels", "Funnels of websites."),
     "aliases": ("saved_records.aliases", "Aliases of websites."),
     "explorations": ("saved_records.explorations", "Explorations of websites."),
+    "channels": ("saved_records.channels", "Channels of websites."),
+    "alerts": ("saved_records.alerts", "Alerts of websites."),
+    "reports": ("saved_records.reports", "Reports of websites."),
     "registry": (
         "registry.registry",
         "Back up, restore or replace the registry: organizations, websites and what they own.",

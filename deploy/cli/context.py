@@ -156,8 +156,10 @@ def require_changes(**options: Any) -> dict[str, Any]:
 def record_fields(record: "Record", **more: Any) -> dict[str, Any]:
     """A record as the API returns it: wire names, ISO 8601 times, no secrets."""
     fields: dict[str, Any] = msgspec.to_builtins(record)
-    for name in ("secretHash", "contract", "upload"):  # the last two are long
-        fields.pop(name, None)
+    unseen = [*getattr(record, "unseen", tuple)(), "secret_hash", "contract", "upload"]
+    for field in msgspec.structs.fields(record):
+        if field.name in unseen:  # the last two are long
+            del fields[field.encode_name]
     if "password" in fields:
         fields["password"] = fields["password"] is not None
     instants = {name: format_instant(fields[name]) for name in fields if name.endswith("At")}

@@ -1,5 +1,5 @@
-"""`tidemark goals`, `segments`, `annotations`, `money`, `shares`, `funnels`, `aliases` and
-`explorations`.
+"""`tidemark goals`, `segments`, `annotations`, `money`, `shares`, `funnels`, `aliases`,
+`explorations`, `channels`, `alerts` and `reports`.
 """
 
 import sys
@@ -20,17 +20,20 @@ from query.resources.saved_types import (
     description_of,
     given_fields,
     new_record,
-    with_link,
+    with_secret,
 )
 from query.resources.saved_validation import validate_record
 from schemas.registry import (
+    Alert,
     Alias,
     Annotation,
+    Channel,
     Exploration,
     Funnel,
     Goal,
     MoneyProperty,
     RegistryStore,
+    Report,
     SavedRecord,
     Segment,
     Share,
@@ -47,15 +50,23 @@ COLUMNS: Mapping[type[SavedRecord], Sequence[str]] = {
     Funnel: ("id", "websiteId", "name", "steps", "window", "by", "breakdown"),
     Alias: ("id", "websiteId", "product", "name", "teeUrl"),
     Exploration: ("id", "websiteId", "name", "description", "shape", "createdBy"),
+    Channel: ("id", "websiteId", "name", "kind", "host"),
+    Alert: ("id", "websiteId", "name", "condition", "threshold", "every", "mutedUntil"),
+    Report: ("id", "websiteId", "name", "schedule", "hour", "recipients", "paused"),
 }
 JSON_HELP: Mapping[str, str] = {
     "filters": "JSON array of filters, as in the API.",
     "steps": "JSON array of 2 to 10 steps, as in the API.",
     "metrics_query": "JSON object, the body of POST /v1/query/metrics.",
     "custom_query": "JSON object, the body of POST /v1/query/custom.",
+    "standard_query": "JSON object, the body of POST /v1/query with one query type.",
     "window": "Seconds from the first step to the last.",
 }
 """Options whose text is JSON."""
+LISTS = ("frameOrigins", "recipients", "channels", "explorations")
+"""Options with several texts, separated by commas."""
+JSON_VALUES = ("window", "threshold", "hour", "recovery", "compare", "paused")
+"""Options that are numbers, true or false."""
 TYPED = "-"
 """Value of `--password` without a text."""
 ASKED_HELP = (
@@ -88,10 +99,11 @@ def _group(saved: SavedType) -> RecordGroup:
         _tidemark: CliContext, store: RegistryStore, website: str, **options: Any
     ) -> tuple[SavedRecord, Mapping[str, object]]:
         body = convert_body(saved.bodies.new, _members(saved, _given(options)))
-        record = new_record(saved.record, store.get(Website, website), body, now_ms())
+        owner, secret = store.get(Website, website), _secret(store)
+        record = new_record(saved.record, owner, body, now_ms(), secret)
         if isinstance(record, Share) and record.filters:
             click.echo(FILTERED_SHARE, err=True)
-        return with_link(record)
+        return with_secret(record, secret)
 
     @group.updates(
         *_options(saved, new=False),
@@ -101,11 +113,16 @@ def _group(saved: SavedType) -> RecordGroup:
         _tidemark: CliContext, store: RegistryStore, record_id: str, **options: Any
     ) -> SavedRecord:
         members = _members(saved, require_changes(**options))
-        changes = given_fields(convert_body(saved.bodies.changes, members))
+        changes = given_fields(convert_body(saved.bodies.changes, members), _secret(store))
         record = store.get(saved.record, record_id)
         return store.revise(record, now_ms(), lambda it: validate_record(replace(it, **changes)))
 
     return group
+
+
+def _secret(store: RegistryStore) -> bytes:
+    """What seals fields that are never shown again."""
+    return store.sign_ins().read(now_ms()).secret
 
 
 def _options(saved: SavedType, new: bool) -> Iterator[Callable[[Any], Any]]:
@@ -151,10 +168,11 @@ def _members(saved: SavedType, options: Mapping[str, Any]) -> dict[str, Any]:
         for field in saved.fields
         if field.name in options
     }
-    if origins := members.get("frameOrigins"):
-        members["frameOrigins"] = [part.strip() for part in origins.split(",")]
+    for name in LISTS:
+        if text := members.get(name):
+            members[name] = [part.strip() for part in text.split(",") if part.strip()]
     for field in saved.fields:
-        if field.name in JSON_HELP and (text := members.get(field.encode_name)):
+        if field.name in (*JSON_HELP, *JSON_VALUES) and (text := members.get(field.encode_name)):
             try:
                 members[field.encode_name] = msgspec.json.decode(text)
             except msgspec.DecodeError as error:
@@ -163,6 +181,16 @@ def _members(saved: SavedType, options: Mapping[str, Any]) -> dict[str, Any]:
     return members
 
 
-goals, segments, annotations, money, shares, funnels, aliases, explorations = map(
-    _group, SAVED_TYPES
-)
+(
+    goals,
+    segments,
+    annotations,
+    money,
+    shares,
+    funnels,
+    aliases,
+    explorations,
+    channels,
+    alerts,
+    reports,
+) = map(_group, SAVED_TYPES)

@@ -232,12 +232,13 @@ def _create_saved_records(store: RegistryStore, website: Website, now_ms: int) -
     # Imported here: `tidemark keys` needs no query compiler.
     from query.resources.saved_types import SAVED_TYPES, convert_body, new_record
 
+    secret = store.sign_ins().read(now_ms).secret
     note = {"start": str(format_instant(now_ms))[:10], "text": "Tidemark was started"}
     bodies = {**DEMO_SAVED_RECORDS, "annotations": (note,)}
     for saved in SAVED_TYPES:
         for members in bodies.get(saved.record.plural, ()):
             body = convert_body(saved.bodies.new, members)
-            store.create(new_record(saved.record, website, body, now_ms))
+            store.create(new_record(saved.record, website, body, now_ms, secret))
 
 
 def replace_demo_key(folder: Path, old_id: str, text: str) -> None:

@@ -195,7 +195,7 @@ class Update(Verb, frozen=True, kw_only=True):
         record, **values
     )
     """The record with these values."""
-    validate: Callable[[Any], Any] = lambda record: record
+    validate: Callable[[Call, Any], Any] = lambda _call, record: record
     """Validates the updated record as a whole."""
 
 
@@ -288,7 +288,7 @@ async def _update(
     changes, now = verb.changes(call, await call.changes(verb.body)), call.now_ms
 
     def revise(store: RegistryStore) -> Any:
-        return store.revise(record, now, lambda it: verb.validate(verb.apply(it, changes)))
+        return store.revise(record, now, lambda it: verb.validate(call, verb.apply(it, changes)))
 
     return resource.respond(call, Created(await call.write(resource.record, revise)))
 

@@ -1,5 +1,6 @@
 """Saved records of websites: a Resource for each of SAVED_TYPES."""
 
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -22,33 +23,52 @@ from query.resources.saved_types import (
     given_fields,
     new_record,
     resource,
-    with_link,
+    with_secret,
 )
 from query.resources.saved_validation import validate_record
 from schemas.errors import Conflict, Malformed, NotFound
 from schemas.http.auth import authorize_website
 from schemas.http.openapi import Parameter
-from schemas.registry import KeyScope, SavedRecord, Website
+from schemas.registry import Channel, Exploration, KeyScope, SavedRecord, Website
 from schemas.registry.record_limits import MAX_RECORDS
 
 WEBSITE_PARAMETER = Parameter(
     "website_id", "the website; default: that of a key which is restricted to one"
 )
 OWN_WEBSITE_PARAMETER = Parameter("website_id", "the website of the record; not needed")
+REFERENCES: Mapping[str, type[SavedRecord]] = {"channels": Channel, "explorations": Exploration}
+"""Fields with ids of other records of the same website."""
 READS = Access((KeyScope.READ_DATA,))
 
 
 async def make(saved: SavedType, call: Call) -> Created:
     """A new record of the website that the query string names."""
     website = _website(call)
-    body = await call.body(saved.bodies.new)
-    return Created(*with_link(new_record(saved.record, website, body, call.now_ms, call.key.name)))
+    body, secret = await call.body(saved.bodies.new), call.dependencies.sign_ins.secret
+    record = new_record(saved.record, website, body, call.now_ms, secret, call.key.name)
+    check_references(call, record)
+    return Created(*with_secret(record, secret))
 
 
 def check_website(saved: SavedType, call: Call, record: SavedRecord) -> None:
     """NotFound when the query string names another website."""
     if call.parameters.get("website_id", record.website_id) != record.website_id:
         raise NotFound(f"No such {saved.word} of this website")
+
+
+def validated(call: Call, record: SavedRecord) -> SavedRecord:
+    """The updated record, validated; Malformed."""
+    check_references(call, record)
+    return validate_record(record)
+
+
+def check_references(call: Call, record: SavedRecord) -> None:
+    """Malformed when it names a channel or an exploration that its website does not have."""
+    saved = call.dependencies.registry.saved.of_website(record.website_id).by_id
+    for field, kind in REFERENCES.items():
+        for i, name in enumerate(getattr(record, field, ())):
+            if not isinstance(saved.get(name), kind):
+                raise Malformed(f"'{field}[{i}]' is '{name[:40]}'; the website has none of this id")
 
 
 def _website(call: Call) -> Website:
@@ -98,8 +118,8 @@ def _resource(saved: SavedType) -> Resource[Any]:
         update=Update(
             **one,
             body=saved.bodies.changes,
-            changes=lambda _call, body: given_fields(body),
-            validate=validate_record,
+            changes=lambda call, body: given_fields(body, call.dependencies.sign_ins.secret),
+            validate=validated,
             access=writes,
             operation_id=f"change{name}",
             summary=f"Update {saved.a_word}: absent fields stay, null clears a field",

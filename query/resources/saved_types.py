@@ -14,36 +14,52 @@ from query.custom.request import CustomRequest
 from query.metrics.request import MetricsRequest
 from query.request.body import convert
 from query.request.filters import Filter
-from query.resources.saved_validation import validate_record
+from query.resources.saved_validation import check_given_address, validate_record
 from query.response.bodies import response_types
+from query.standard.request import StandardRequestBody
 from query.standard.sql.steps import Step
 from schemas.registry import (
+    Alert,
     Alias,
     Annotation,
+    Channel,
     Exploration,
     Funnel,
     Goal,
     KeyScope,
     MoneyProperty,
+    Report,
     SavedRecord,
     Segment,
     Share,
     Website,
 )
+from schemas.registry.channel_secrets import seal_channel_fields, with_signing_secret
 from schemas.registry.ids import random_id
 from schemas.registry.passwords import hash_password
 from schemas.registry.record_mapping import kind_name
 from schemas.registry.share_links import with_new_link
 from schemas.runtime.clock import format_instant
 
+WEBHOOK = "webhook"
 INSTANTS = ("created_at", "updated_at")
 WIRE_LISTS: Mapping[str, Any] = {"filters": list[Filter], "steps": list[Step]}
 """Fields that are lists of structs on the wire, and builtins in the record."""
-QUERIES: Mapping[str, Any] = {"metrics_query": MetricsRequest, "custom_query": CustomRequest}
+QUERIES: Mapping[str, Any] = {
+    "metrics_query": MetricsRequest,
+    "custom_query": CustomRequest,
+    "standard_query": StandardRequestBody,
+}
 """Fields that are a body of a query on the wire, and its members in the record."""
-OF_ANALYSTS = (Goal, Segment, Annotation, Funnel, Exploration)
-"""Records that only change how data is read: `write:records` is enough to write them."""
+OF_ANALYSTS = (Goal, Segment, Annotation, Funnel, Exploration, Alert, Report)
+"""Records that change how data is read, or who is told: `write:records` is enough to write them."""
 PATH_MEANING = Meta(description="path of the page, with its secret; only when it is created")
+SECRET_MEANING = Meta(description="verifies requests of a webhook; only when it is created")
+SHOWN_ONCE: Mapping[type[SavedRecord], tuple[str, Any]] = {
+    Share: ("path", Annotated[str, PATH_MEANING] | UnsetType),
+    Channel: ("secret", Annotated[str, SECRET_MEANING] | UnsetType),
+}
+"""What only the response that creates a record shows."""
 
 
 class SavedType(Struct, frozen=True):
@@ -210,6 +226,52 @@ SAVED_TYPES = (
         },
         {"description": "which landing pages fail", "shape": "bar"},
     ),
+    SavedType(
+        Channel,
+        "An address to which alerts and reports are sent: a webhook of your own, or one of Slack, "
+        "Discord, Teams, Telegram or ntfy. Address and token are stored encrypted and are never "
+        "shown again. Requests to a webhook are signed (Standard Webhooks); the response that "
+        "creates it has the `secret`.",
+        {
+            "name": "Team chat",
+            "kind": "slack",
+            "address": "https://hooks.slack.com/services/T0/B0/secret",
+        },
+        {"name": "Chat of the shop team"},
+        opens_data=True,
+    ),
+    SavedType(
+        Alert,
+        "A query and a condition on its number, which is checked once for every bucket of time, "
+        "as soon as all events until its end are stored. When the condition begins to hold, "
+        "recipients and channels are told, once; when it holds no more, again. `nothing` without "
+        "a query watches all events of the website.",
+        {
+            "name": "Many errors",
+            "metricsQuery": {"metrics": ["errors"]},
+            "condition": "above",
+            "threshold": 10,
+            "every": "hour",
+            "recipients": ["ops@shop.example"],
+        },
+        {"threshold": 20, "mutedUntil": "2026-12-24T00:00:00.000Z"},
+        opens_data=True,
+    ),
+    SavedType(
+        Report,
+        "Numbers of a day, a week or a month, sent to recipients and channels after its end: an "
+        "overview, and explorations as tables. Each mail has a link by which its recipient "
+        "unsubscribes.",
+        {
+            "name": "Weekly numbers",
+            "schedule": "weekly",
+            "hour": 8,
+            "attach": "pdf",
+            "recipients": ["team@shop.example"],
+        },
+        {"paused": True},
+        opens_data=True,
+    ),
 )  # fmt: skip
 
 
@@ -218,11 +280,12 @@ def new_record(
     website: Website,
     body: Struct,
     now_ms: int,
+    secret: bytes,
     creator: str = "",
 ) -> SavedRecord:
     """A new record of the website from a body that creates one; Malformed.
 
-    `creator` is the name of the API key.
+    `secret` seals what is never shown again; `creator` is the name of the API key.
     """
     signed = {"created_by": creator or None} if "created_by" in record_type.read_only else {}
     record = record_type(
@@ -232,17 +295,20 @@ def new_record(
         created_at=now_ms,
         updated_at=now_ms,
         **signed,
-        **given_fields(body),
+        **given_fields(body, secret),
     )
     return validate_record(record)
 
 
-def with_link(record: SavedRecord) -> tuple[SavedRecord, Mapping[str, str]]:
+def with_secret(record: SavedRecord, secret: bytes) -> tuple[SavedRecord, Mapping[str, str]]:
     """The record as it is stored, and what only the response that creates it shows."""
-    if not isinstance(record, Share):
-        return record, {}
-    share, path = with_new_link(record)
-    return share, {"path": path}
+    if isinstance(record, Share):
+        share, path = with_new_link(record)
+        return share, {"path": path}
+    if isinstance(record, Channel) and record.kind == WEBHOOK:
+        channel, signing_secret = with_signing_secret(record, secret)
+        return channel, {"secret": signing_secret}
+    return record, {}
 
 
 def convert_body(shape: Any, members: Mapping[str, object]) -> Struct:
@@ -259,8 +325,8 @@ def description_of(field: FieldInfo) -> str:
     return next((text["description"] for text in texts if "description" in text), "")
 
 
-def given_fields(body: Struct) -> dict[str, Any]:
-    """The fields that a body gives, as the record has them."""
+def given_fields(body: Struct, secret: bytes) -> dict[str, Any]:
+    """The fields that a body gives, as the record has them; `secret` seals those of a channel."""
     given = {name: v for name, v in msgspec.structs.asdict(body).items() if v is not UNSET}
     for name in WIRE_LISTS:
         if name in given:
@@ -270,6 +336,9 @@ def given_fields(body: Struct) -> dict[str, Any]:
             given[name] = msgspec.to_builtins(given[name])
     if given.get("password") is not None:
         given["password"] = hash_password(given["password"])
+    if isinstance(body, CHANNEL_BODIES):
+        check_given_address(given)
+        return seal_channel_fields(given, secret)
     return given
 
 
@@ -277,7 +346,7 @@ def resource(record: SavedRecord) -> dict[str, Any]:
     """A record as responses show it: instants as ISO 8601, of a password whether there is one."""
     shown: dict[str, Any] = msgspec.to_builtins(record)
     for field in msgspec.structs.fields(record):
-        if field.name in record.hidden:
+        if field.name in record.unseen():
             del shown[field.encode_name]
     if "password" in shown:
         shown["password"] = shown["password"] is not None
@@ -289,9 +358,9 @@ def resource(record: SavedRecord) -> dict[str, Any]:
 def _bodies(saved: SavedType) -> SavedBodies:
     name, own = saved.record.__name__, saved.fields
     fields = msgspec.structs.fields(saved.record)
-    shown = [_shown(field) for field in fields if field.name not in saved.record.hidden]
-    if saved.record is Share:
-        shown.append(("path", Annotated[str, PATH_MEANING] | UnsetType, UNSET))
+    shown = [_shown(field) for field in fields if field.name not in saved.record.unseen()]
+    if saved.record in SHOWN_ONCE:
+        shown.append((*SHOWN_ONCE[saved.record], UNSET))
     data = _define(f"{name}Resource", saved.record.__doc__, shown)
     one, page = response_types(name, saved.word, saved.words, data)
     updates = f"The body that updates {saved.a_word}: absent fields stay, null clears a field."
@@ -348,3 +417,4 @@ def _wire_type(field: FieldInfo) -> Any:
 BODIES: Mapping[type[SavedRecord], SavedBodies] = {
     saved.record: _bodies(saved) for saved in SAVED_TYPES
 }
+CHANNEL_BODIES = (BODIES[Channel].new, BODIES[Channel].changes)

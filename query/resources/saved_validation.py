@@ -3,9 +3,11 @@
 Raises Malformed with the field and the rule.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import singledispatch
+from math import isfinite
 from typing import Any, TypeVar
 
 import msgspec
@@ -26,18 +28,24 @@ from query.request.segments import expand_segments
 from query.request.subject import QuerySubject, SubjectKind
 from query.request.time_parameters import DATE_PATTERN, parse_date, parse_time_range
 from query.request.time_range import FIRST_DAY, LAST_DAY, check_time_zone
+from query.standard.query_types import find_query_type
+from query.standard.request import StandardRequestBody
+from query.standard.request import parse_request as parse_standard_request
 from query.standard.sql.breakdown import parse_breakdown
 from query.standard.sql.steps import FIELDS as STEP_FIELDS
 from query.standard.sql.steps import resolve_step, step_condition
 from query.standard.types.funnel import FunnelOptions
 from schemas.errors import Malformed
 from schemas.registry import (
+    Alert,
     Alias,
     Annotation,
+    Channel,
     Exploration,
     Funnel,
     Goal,
     MoneyProperty,
+    Report,
     SavedRecord,
     SavedRecords,
     Segment,
@@ -51,9 +59,18 @@ from schemas.registry.tracker_ids import validate_alias_name
 from schemas.registry.unseen_text import refuse_null, require_seen
 from schemas.registry.validation import validate_name
 from schemas.runtime.clock import format_instant, parse_instant_ms
+from schemas.runtime.mail_access import single_address
+from schemas.tables import CLICKS
 
 MAX_FILTERS_BYTES = 16_384
 """Filters, steps or a query of a record as JSON: every process has all records in memory."""
+
+ALERT_QUERIES = ("metrics_query", "custom_query", "standard_query")
+BOUNDS = ("above", "below")
+"""Conditions that need a threshold."""
+POSITIVE = ("rises", "falls", "spike", "drop")
+MAX_ADDRESS_LENGTH, MAX_TOKEN_LENGTH = 254, 512
+_TOKEN = re.compile(rf"[!-~]{{1,{MAX_TOKEN_LENGTH}}}")
 
 ANY_RANGE = "today"
 ANY_CURRENCY = "EUR"
@@ -99,7 +116,7 @@ def _segment(segment: Segment) -> Segment:
     return replace(
         segment,
         name=validate_name("name", segment.name),
-        description=_description(segment.description),
+        description=_stripped("description", segment.description),
     )
 
 
@@ -181,36 +198,161 @@ def _exploration(exploration: Exploration) -> Exploration:
     return replace(
         exploration,
         name=validate_name("name", exploration.name),
-        description=_description(exploration.description),
+        description=_stripped("description", exploration.description),
     )
 
 
-def _description(text: str | None) -> str | None:
+@_validate.register
+def _channel(channel: Channel) -> Channel:
+    """Address and token are sealed already; `check_given_address` has seen them."""
+    if channel.kind == "telegram" and (channel.token is None or not channel.chat):
+        raise Malformed(
+            "'token' and 'chat' are needed for telegram: the token of the bot, and the id of the "
+            "chat that it writes to"
+        )
+    if channel.address is None:
+        raise Malformed("'address' is missing: the URL that takes the messages")
+    return replace(
+        channel, name=validate_name("name", channel.name), chat=_stripped("chat", channel.chat)
+    )
+
+
+def check_given_address(given: Mapping[str, Any]) -> None:
+    """Malformed unless address and token of a channel can be used, as far as they are given."""
+    if address := given.get("address"):
+        validate_url("address", address)
+    if (token := given.get("token")) is not None and not _TOKEN.fullmatch(token):
+        raise Malformed(f"'token' has 1 to {MAX_TOKEN_LENGTH} visible ASCII characters")
+
+
+@_validate.register
+def _alert(alert: Alert) -> Alert:
+    named = {name: getattr(alert, name) for name in (*ALERT_QUERIES, "signal")}
+    count = sum(value is not None for value in named.values())
+    if count > 1 or (count == 0 and alert.condition != "nothing"):
+        raise Malformed(
+            "An alert has one of 'metricsQuery', 'customQuery', 'standardQuery' and 'signal'; "
+            "only the condition 'nothing' may have none of them"
+        )
+    _check_alert_query(alert)
+    if alert.signal is not None and alert.condition not in BOUNDS:
+        raise Malformed(f"'condition' of '{alert.signal}' is above or below, not {alert.condition}")
+    if alert.condition in BOUNDS and alert.threshold is None:
+        raise Malformed(f"'threshold' is missing: the number for '{alert.condition}'")
+    if alert.threshold is not None and not isfinite(alert.threshold):
+        raise Malformed("'threshold' must be a number")
+    if alert.condition in POSITIVE and alert.threshold is not None and alert.threshold <= 0:
+        raise Malformed(f"'threshold' is {alert.threshold}; it is above 0 for '{alert.condition}'")
+    if alert.quiet_hours is not None and alert.quiet_hours[:5] == alert.quiet_hours[6:]:
+        raise Malformed("'quietHours' begin and end at one time; leave them out for none")
+    muted_until = alert.muted_until
+    if muted_until is not None:
+        muted_until = format_instant(_instant_ms("mutedUntil", muted_until))
+    return replace(
+        alert,
+        name=validate_name("name", alert.name),
+        column=_stripped("column", alert.column),
+        muted_until=muted_until,
+        recipients=_recipients(alert.recipients),
+        channels=tuple(dict.fromkeys(alert.channels)),
+    )
+
+
+@_validate.register
+def _report(report: Report) -> Report:
+    _check_filters(
+        report.filters,
+        CUSTOM_TABLES["events"].fields,
+        "table 'events'",
+        CUSTOM_TABLES["events"].visitors,
+    )
+    return replace(
+        report,
+        name=validate_name("name", report.name),
+        explorations=tuple(dict.fromkeys(report.explorations)),
+        recipients=_recipients(report.recipients),
+        channels=tuple(dict.fromkeys(report.channels)),
+    )
+
+
+def _check_alert_query(alert: Alert) -> None:
+    """Malformed unless its query can be asked, about one number where the condition needs one."""
+    has_groups, rows = False, alert.condition == "new"
+    if alert.metrics_query is not None:
+        _check_size("metricsQuery", alert.metrics_query)
+        metrics = convert(alert.metrics_query, MetricsRequest, "")
+        _check_metrics_query(alert, metrics)
+        has_groups = bool(metrics.dimensions)
+    elif alert.custom_query is not None:
+        _check_size("customQuery", alert.custom_query)
+        custom = convert(alert.custom_query, CustomRequest, "")
+        _check_custom_query(alert, custom)
+        if custom.query.table == CLICKS.name:
+            raise Malformed("'customQuery.query.table' is 'clicks', which no alert watches")
+        has_groups = bool(custom.query.group_by)
+    elif alert.standard_query is not None:
+        _check_size("standardQuery", alert.standard_query)
+        _check_standard_query(alert, convert(alert.standard_query, StandardRequestBody, ""))
+        return
+    if has_groups is not rows:
+        problem = "one number: leave dimensions out" if has_groups else "rows: give dimensions"
+        raise Malformed(f"The condition '{alert.condition}' is about {problem}")
+
+
+def _check_standard_query(alert: Alert, body: StandardRequestBody) -> None:
+    subject = QuerySubject(
+        SubjectKind.WEBSITE, (alert.website_id,), alert.organization_id, saved=_AnySaved()
+    )
+    parsed = parse_standard_request(
+        replace(body, start_date=None, end_date=None, preset=ANY_RANGE),
+        subject,
+        None,
+        alert.updated_at,
+    )
+    if len(parsed.queries) != 1:
+        raise Malformed("'standardQuery.parameters' has one query type for an alert")
+    if body.as_of is not None:
+        raise Malformed("'asOf' names versions that are kept for minutes; leave it out")
+    find_query_type(parsed.queries[0].name, SubjectKind.WEBSITE)
+
+
+def _recipients(addresses: tuple[str, ...]) -> tuple[str, ...]:
+    """E-mail addresses in their normal form, each once."""
+    normal: dict[str, None] = {}
+    for i, address in enumerate(addresses):
+        text = address.strip()
+        if not text.isascii() or len(text) > MAX_ADDRESS_LENGTH or single_address(text) is None:
+            raise Malformed(f"'recipients[{i}]' is '{text[:60]}', which is no e-mail address")
+        normal[single_address(text).addr_spec.lower()] = None  # type: ignore[union-attr]
+    return tuple(normal)
+
+
+def _stripped(field: str, text: str | None) -> str | None:
     if text is not None and text.strip():
-        require_seen("description", text)
+        require_seen(field, text)
     return text.strip() or None if text else None
 
 
-def _check_metrics_query(exploration: Exploration, body: MetricsRequest) -> None:
+def _check_metrics_query(record: SavedRecord, body: MetricsRequest) -> None:
     """Malformed unless the endpoint would take it, given what it names of saved records."""
     terms = [term for term in body.metrics if isinstance(term, MetricTerm)]
     currencies = list(dict.fromkeys(term.currency for term in terms if term.currency))
     subject = QuerySubject(
         SubjectKind.WEBSITE,
-        (exploration.website_id,),
-        exploration.organization_id,
+        (record.website_id,),
+        record.organization_id,
         saved=_AnySaved({money.id: money for money in _any_money(currencies or [ANY_CURRENCY])}),
     )
     _refuse_versions(body)
-    parse_request(_with_range(body), subject, None, exploration.updated_at)
+    parse_request(_with_range(body), subject, None, record.updated_at)
 
 
-def _check_custom_query(exploration: Exploration, body: CustomRequest) -> None:
+def _check_custom_query(record: SavedRecord, body: CustomRequest) -> None:
     """Malformed unless the endpoint would take it, given what it names of saved records."""
     filters = expand_segments(body.query.filters, _AnySaved(), "query.filters")
     validated = validate_custom_query(replace(body.query, filters=filters))
     _refuse_versions(body)
-    body, now_ms = _with_range(body), exploration.updated_at
+    body, now_ms = _with_range(body), record.updated_at
     zone = check_time_zone("timezone", body.timezone or "UTC")
     dates = (body.start_date, body.end_date, body.preset)
     time_range = parse_time_range(*dates, zone, now_ms, MAX_DAYS)

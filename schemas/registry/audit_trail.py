@@ -26,7 +26,7 @@ UNRECORDED = frozenset(
 )
 """Fields that an entry has anyway, and those that it must not have."""
 EMPTY: tuple[object, ...] = (None, False, "", (), {}, DEFAULT_PRIVACY)
-SECRET_WORDS = ("secret", "password", "hash", "token")
+SECRET_WORDS = ("secret", "password", "hash", "token", "address")
 
 
 def recorded_values(record: Record, fields: Iterable[str] | None = None) -> dict[str, Any]:

@@ -23,12 +23,15 @@ from schemas.registry.records import (
 )
 from schemas.registry.saved_records import (
     SAVED_RECORDS,
+    Alert,
     Alias,
     Annotation,
+    Channel,
     Exploration,
     Funnel,
     Goal,
     MoneyProperty,
+    Report,
     SavedRecord,
     Segment,
     Share,
@@ -64,6 +67,9 @@ class Contents(Struct, frozen=True):
     funnels: Sequence[Funnel] = ()
     aliases: Sequence[Alias] = ()
     explorations: Sequence[Exploration] = ()
+    channels: Sequence[Channel] = ()
+    alerts: Sequence[Alert] = ()
+    reports: Sequence[Report] = ()
     accounts: Sequence[Account] = ()
     members: Sequence[Member] = ()
     erasures: Sequence[Erasure] = ()

@@ -281,6 +281,7 @@ ENDED_SIGN_INS = sa.Table(
     sa.Column("id", sa.String(32), primary_key=True),
     sa.Column("ends_at", sa.BigInteger, nullable=False),
 )
+
 BROWSER_SESSIONS = sa.Table(
     "browser_sessions",
     METADATA,
@@ -297,6 +298,64 @@ BROWSER_SESSIONS = sa.Table(
     sa.Column("network", sa.String(64), nullable=False),
     sa.Column("created_at", sa.BigInteger, nullable=False),
     sa.Column("last_seen_at", sa.BigInteger, nullable=False),
+    sa.Column("ends_at", sa.BigInteger, nullable=False),
+)
+
+
+def _reference(name: str, of: str, *, nullable: bool = False) -> sa.Column[str]:
+    reference = sa.ForeignKey(f"{of}.id", ondelete="CASCADE")
+    return sa.Column(name, sa.String(32), reference, nullable=nullable, index=True)
+
+
+ALERT_STATES = sa.Table(
+    "alert_states",
+    METADATA,
+    sa.Column(
+        "alert_id", sa.String(32), sa.ForeignKey("alerts.id", ondelete="CASCADE"), primary_key=True
+    ),
+    sa.Column("checked_until", sa.BigInteger, nullable=False),
+    sa.Column("firing_since", sa.BigInteger, nullable=True),
+    sa.Column("value", sa.Float, nullable=True),
+    sa.Column("problem", sa.String(1000), nullable=False),
+)
+
+NOTICES = sa.Table(
+    "notices",
+    METADATA,
+    sa.Column("id", sa.String(32), primary_key=True),
+    _reference("website_id", "websites"),
+    _reference("alert_id", "alerts", nullable=True),
+    _reference("report_id", "reports", nullable=True),
+    sa.Column("event", sa.String(16), nullable=False),
+    sa.Column("start_at", sa.BigInteger, nullable=False),
+    sa.Column("end_at", sa.BigInteger, nullable=False),
+    sa.Column("content", sa.JSON, nullable=False),
+    sa.Column("repetition", sa.String(96), nullable=False),
+    sa.Column("created_at", sa.BigInteger, nullable=False),
+    sa.UniqueConstraint("repetition", name="uq_notices_repetition"),
+)
+
+DELIVERIES = sa.Table(
+    "deliveries",
+    METADATA,
+    sa.Column("id", sa.String(32), primary_key=True),
+    _reference("notice_id", "notices"),
+    sa.Column("kind", sa.String(16), nullable=False),
+    sa.Column("target", sa.String(320), nullable=False),
+    sa.Column("due_at", sa.BigInteger, nullable=True, index=True),
+    sa.Column("attempts", sa.Integer, nullable=False),
+    sa.Column("tried_at", sa.BigInteger, nullable=True),
+    sa.Column("delivered_at", sa.BigInteger, nullable=True),
+    sa.Column("failed_at", sa.BigInteger, nullable=True),
+    sa.Column("problem", sa.String(1000), nullable=False),
+    sa.UniqueConstraint("notice_id", "target", name="uq_deliveries_target"),
+)
+
+LEASES = sa.Table(
+    "leases",
+    METADATA,
+    sa.Column("name", sa.String(32), primary_key=True),
+    sa.Column("holder", sa.String(64), nullable=False),
     sa.Column("ends_at", sa.BigInteger, nullable=False),
 )
 """One row with the secret of sign-ins, tokens that ended early, and the sessions of people; see

@@ -106,6 +106,9 @@ LIST_COLUMNS = frozenset(
         "item_changes",
         "subjects",
         "recovery_hashes",
+        "recipients",
+        "channels",
+        "explorations",
     }
 )
 ENUM_COLUMNS: Mapping[type[Record], Mapping[str, type[StrEnum]]] = {

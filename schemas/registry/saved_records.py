@@ -1,5 +1,5 @@
 """Saved records of a website: goals, segments, annotations, money properties, shares, funnels,
-aliases and explorations.
+aliases, explorations, channels, alerts and reports.
 
 Queries use them by id or name. A field is declared here once: the columns of the database, the
 bodies of the HTTP interface and the options of the command line are made from these structs.
@@ -39,12 +39,19 @@ class SavedRecord(OwnedRecord, frozen=True, rename="camel", kw_only=True):
     """Fields that callers neither set nor see."""
     read_only: ClassVar[tuple[str, ...]] = ()
     """Fields that callers see and do not set."""
+    sealed: ClassVar[tuple[str, ...]] = ()
+    """Fields that callers set and never see; they are stored sealed."""
     unique_with: ClassVar[str] = "website_id"
     """The field within whose value a name is unique."""
 
     website_id: str
     created_at: int
     updated_at: int
+
+    @classmethod
+    def unseen(cls) -> tuple[str, ...]:
+        """Fields that nobody is shown."""
+        return (*cls.hidden, *cls.sealed)
 
 
 class Goal(SavedRecord, frozen=True, rename="camel", kw_only=True):
@@ -226,6 +233,201 @@ class Exploration(SavedRecord, frozen=True, rename="camel", kw_only=True):
     ) = None
 
 
+CHANNEL_KINDS = ("webhook", "slack", "discord", "teams", "telegram", "ntfy")
+"""Products that a channel sends to; see `query/notify/channels.py`."""
+MAX_ALERT_RECIPIENTS, MAX_REPORT_RECIPIENTS, MAX_CHANNELS, MAX_TABLES = 20, 50, 10, 10
+ChannelIds = Annotated[
+    tuple[str, ...], Meta(max_length=MAX_CHANNELS, description="ids of channels that are told")
+]
+
+
+class Channel(SavedRecord, frozen=True, rename="camel", kw_only=True):
+    """An address of another product to which alerts and reports are sent."""
+
+    plural: ClassVar[str] = "channels"
+    id_prefix: ClassVar[str] = "chan"
+    hidden: ClassVar[tuple[str, ...]] = ("signing_secret",)
+    read_only: ClassVar[tuple[str, ...]] = ("host",)
+    sealed: ClassVar[tuple[str, ...]] = ("address", "token")
+
+    name: RecordName
+    kind: Annotated[
+        str,
+        Meta(
+            pattern=_one_of(*CHANNEL_KINDS),
+            max_length=8,
+            description=f"what it sends to: {', '.join(CHANNEL_KINDS)}",
+        ),
+    ]
+    address: (
+        Annotated[
+            str,
+            _text("URL that takes the messages, as the product gives it; never shown again", 4096),
+        ]
+        | None
+    ) = None
+    token: (
+        Annotated[
+            str,
+            _text("token of the Telegram bot or of ntfy; never shown again", 2048),
+        ]
+        | None
+    ) = None
+    chat: Annotated[str, _text("id of the Telegram chat", 255)] | None = None
+    host: Annotated[str, Meta(max_length=255, description="host of the address")] = ""
+    signing_secret: Annotated[str, Meta(max_length=1024)] = ""
+    """Sealed; signs the requests of a webhook."""
+
+
+class Alert(SavedRecord, frozen=True, rename="camel", kw_only=True):
+    """A rule: a query and a condition on its number, checked once for every bucket of time."""
+
+    plural: ClassVar[str] = "alerts"
+    id_prefix: ClassVar[str] = "alert"
+    read_only: ClassVar[tuple[str, ...]] = ("created_by",)
+
+    name: RecordName
+    metrics_query: (
+        Annotated[
+            dict[str, Any], Meta(description="body of POST /v1/query/metrics; dates have no effect")
+        ]
+        | None
+    ) = None
+    custom_query: (
+        Annotated[
+            dict[str, Any], Meta(description="body of POST /v1/query/custom; dates have no effect")
+        ]
+        | None
+    ) = None
+    standard_query: (
+        Annotated[
+            dict[str, Any],
+            Meta(description="body of POST /v1/query with one query type; dates have no effect"),
+        ]
+        | None
+    ) = None
+    signal: (
+        Annotated[
+            str,
+            Meta(
+                pattern=_one_of("freshness", "rate_limit"),
+                max_length=10,
+                description="instead of a query: freshness (seconds by which stored data is late) "
+                "or rate_limit (percent of the website's requests per minute that are used)",
+            ),
+        ]
+        | None
+    ) = None
+    column: (
+        Annotated[
+            str, _text("column of the result that is watched; without it, the first number", 255)
+        ]
+        | None
+    ) = None
+    condition: Annotated[
+        str,
+        Meta(
+            pattern=_one_of("above", "below", "rises", "falls", "spike", "drop", "nothing", "new"),
+            max_length=7,
+            description="above or below the threshold; rises or falls by percent; spike or drop "
+            "beyond the usual range of that hour; nothing arrived; new rows",
+        ),
+    ]
+    threshold: (
+        Annotated[
+            float,
+            Meta(
+                description="number of above and below; percent of rises and falls (default 50); "
+                "usual deviations of spike and drop (default 3)"
+            ),
+        ]
+        | None
+    ) = None
+    against: Annotated[
+        str,
+        Meta(
+            pattern=_one_of("previous", "week"),
+            max_length=8,
+            description="what rises and falls compare with: the bucket before (previous), or the "
+            "same one a week earlier (week)",
+        ),
+    ] = "previous"
+    every: Annotated[
+        str,
+        Meta(
+            pattern=_one_of("quarter_hour", "hour", "day", "week"),
+            max_length=12,
+            description="the bucket of time: quarter_hour, hour, day or week",
+        ),
+    ] = "hour"
+    quiet_hours: (
+        Annotated[
+            str,
+            Meta(
+                pattern=r"^([01]\d|2[0-3]):[0-5]\d-([01]\d|2[0-3]):[0-5]\d$(?!\n)",
+                max_length=11,
+                description="as 22:00-07:00, in the time zone of the website: what fires then is "
+                "told at the end",
+            ),
+        ]
+        | None
+    ) = None
+    muted_until: (
+        Annotated[str, _text("ISO 8601 instant: until then nobody is told; history has it all", 40)]
+        | None
+    ) = None
+    recovery: Annotated[bool, Meta(description="whether to tell when it is over")] = True
+    recipients: Annotated[
+        tuple[str, ...],
+        Meta(max_length=MAX_ALERT_RECIPIENTS, description="e-mail addresses that are told"),
+    ] = ()
+    channels: ChannelIds = ()
+    created_by: Annotated[str, _text("who created it; null from the command line")] | None = None
+
+
+class Report(SavedRecord, frozen=True, rename="camel", kw_only=True):
+    """Numbers of a period, sent after its end."""
+
+    plural: ClassVar[str] = "reports"
+    id_prefix: ClassVar[str] = "rep"
+    read_only: ClassVar[tuple[str, ...]] = ("created_by",)
+
+    name: RecordName
+    schedule: Annotated[
+        str,
+        Meta(
+            pattern=_one_of("daily", "weekly", "monthly"),
+            max_length=7,
+            description="the period, in the time zone of the website: daily, weekly (from Monday) "
+            "or monthly",
+        ),
+    ] = "weekly"
+    hour: Annotated[
+        int, Meta(ge=0, le=23, description="hour of the day after the period at which it is sent")
+    ] = 7
+    explorations: Annotated[
+        tuple[str, ...],
+        Meta(max_length=MAX_TABLES, description="ids of explorations, as tables of the report"),
+    ] = ()
+    filters: FilterList = ()
+    attach: Annotated[
+        str,
+        Meta(
+            pattern=_one_of("none", "csv", "pdf"),
+            max_length=4,
+            description="file that mails have besides: none, csv or pdf",
+        ),
+    ] = "none"
+    compare: Annotated[bool, Meta(description="whether to compare with the period before")] = True
+    paused: Annotated[bool, Meta(description="whether nothing is sent for now")] = False
+    recipients: Annotated[
+        tuple[str, ...],
+        Meta(max_length=MAX_REPORT_RECIPIENTS, description="e-mail addresses that get it"),
+    ] = ()
+    channels: ChannelIds = ()
+    created_by: Annotated[str, _text("who created it; null from the command line")] | None = None
+
+
 SAVED_RECORDS: tuple[type[SavedRecord], ...] = (
     Goal,
     Segment,
@@ -235,4 +437,7 @@ SAVED_RECORDS: tuple[type[SavedRecord], ...] = (
     Funnel,
     Alias,
     Exploration,
+    Channel,
+    Alert,
+    Report,
 )

@@ -31,6 +31,7 @@ from schemas.registry.deletions import (
     restore_deletion,
 )
 from schemas.registry.migrate import require_current_schema
+from schemas.registry.notices import RegistryNotices
 from schemas.registry.owners import check_owner_stays, has_owner
 from schemas.registry.record_limits import check_record_limit
 from schemas.registry.record_mapping import (
@@ -298,6 +299,10 @@ class RegistryStore:
     def sign_ins(self) -> RegistrySignIns:
         """What query processes share about sign-ins; it uses the connections of this store."""
         return RegistrySignIns(self._connections)
+
+    def notices(self) -> RegistryNotices:
+        """What alerts and reports tell; it uses the connections of this store."""
+        return RegistryNotices(self._connections)
 
     def tombstone_key(self) -> TombstoneKey:
         """The key of tombstones, made from a secret of the registry."""

@@ -202,7 +202,7 @@ def _saved_record(store: RegistryStore, caller: Tenant, saved: SavedType) -> Sav
         return found[0]
     unique = {"name": f"of {caller.website.id}"} if saved.record is Alias else {}
     body = convert_body(saved.bodies.new, {**saved.example, **unique})
-    return store.create(new_record(saved.record, caller.website, body, now_ms()))
+    return store.create(new_record(saved.record, caller.website, body, now_ms(), bytes(32)))
 
 
 def brief(operation: Operation) -> dict[str, Any]:

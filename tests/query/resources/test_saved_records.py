@@ -270,11 +270,11 @@ def test_a_body_without_a_field_changes_nothing(
 
 @KINDS
 def test_equal_values_are_no_change(service: InProcessService, saved: SavedType) -> None:
-    made_with = {name: v for name, v in saved.example.items() if name != "password"}
-    record = made(service, saved.path, made_with)
+    record = made(service, saved.path, saved.example)
     before = audited(service)
+    shown = {name: v for name, v in saved.example.items() if name not in ("password", "address")}
 
-    reply = service.ask("PATCH", f"{saved.path}/{record['id']}", made_with, key="acme-admin")
+    reply = service.ask("PATCH", f"{saved.path}/{record['id']}", shown, key="acme-admin")
 
     assert (reply.status, audited(service)) == (200, before)
     assert reply.json["data"]["updatedAt"] == record["updatedAt"]

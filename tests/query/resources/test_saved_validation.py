@@ -22,6 +22,7 @@ from schemas.registry import (
 )
 
 NOW = 1_796_000_000_000
+SECRET = bytes(32)
 SHOP = Website(
     id="shop", organization_id="acme", domain="shop.example", created_at=NOW, updated_at=NOW
 )
@@ -33,7 +34,7 @@ MONEY = {**EVENT, "property": "properties.total"}
 
 
 def valid(kind: type[SavedRecord], **members: Any) -> Any:
-    return new_record(kind, SHOP, convert_body(BODIES[kind].new, members), NOW)
+    return new_record(kind, SHOP, convert_body(BODIES[kind].new, members), NOW, SECRET)
 
 
 @pytest.mark.parametrize(
@@ -342,7 +343,7 @@ def test_an_exploration_names_the_key_that_created_it() -> None:
         BODIES[Exploration].new, {"name": "a", "customQuery": {"query": BY_DAY, "limit": 5}}
     )
 
-    exploration: Any = new_record(Exploration, SHOP, body, NOW, "Anna")
+    exploration: Any = new_record(Exploration, SHOP, body, NOW, SECRET, "Anna")
 
     assert exploration.created_by == "Anna"
     assert exploration.custom_query == {"query": BY_DAY, "limit": 5}
