@@ -1,0 +1,152 @@
+"""Saved queries, run by the service itself over spans of time instead of by a request.
+
+They go the journey of all queries: parsed, pinned, bound, read. They see the rows of one website.
+"""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from query.custom.plan import parse_request as parse_custom
+from query.custom.request import CustomRequest
+from query.dependencies import QueryDependencies
+from query.metrics.plan import plan_of
+from query.metrics.request import MetricsRequest
+from query.metrics.request import parse_request as parse_metrics
+from query.request.body import convert
+from query.request.hidden_values import hidden_values
+from query.request.subject import QuerySubject, SubjectKind
+from query.response.response_budget import ResponseBudget
+from query.run.groups import GroupedPlan
+from query.run.journey import run_and_encode, run_plans
+from query.run.plan import QueryResult
+from query.standard.plan import StandardPlan
+from query.standard.request import StandardRequestBody
+from query.standard.request import parse_request as parse_standard
+from schemas.errors import ApiError
+from schemas.registry import Alert, Exploration, Key, KeyScope, Website
+from schemas.runtime.clock import format_instant, parse_instant_ms
+
+EVERYTHING: Mapping[str, Any] = {"metrics": ["events"]}
+"""What an alert without a query watches."""
+
+Rows = list[dict[str, Any]]
+Span = tuple[int, int]
+"""Start and end in Unix milliseconds; the end is exclusive."""
+
+
+class Question(Struct, frozen=True):
+    """A query without dates, in one of the three languages."""
+
+    language: str
+    """`metrics_query`, `custom_query` or `standard_query`."""
+    body: Mapping[str, Any]
+    """As the endpoint of the language takes it."""
+
+
+class Answer(Struct, frozen=True):
+    """Rows for each span, and until when the versions that were read have everything."""
+
+    rows: Sequence[Rows]
+    groups: Sequence[str]
+    """Columns by which rows are grouped; none for standard queries."""
+    watermark_ms: int | None
+
+
+def question_of(saved: Alert | Exploration) -> Question:
+    """The query of a saved record."""
+    for language in ("metrics_query", "custom_query", "standard_query"):
+        if (body := getattr(saved, language, None)) is not None:
+            return Question(language, body)
+    return Question("metrics_query", EVERYTHING)
+
+
+def metrics(**body: Any) -> Question:
+    """A metrics query; members by their wire names."""
+    return Question("metrics_query", body)
+
+
+async def ask(
+    dependencies: QueryDependencies, website: Website, question: Question, spans: Sequence[Span]
+) -> Answer:
+    """The rows of each span; ApiError when one cannot be answered."""
+    subject = subject_of(dependencies, website)
+    plans = [_plan(dependencies, website, subject, question, span) for span in spans]
+    budget = ResponseBudget(
+        dependencies.response_memory, subject.tenant, dependencies.timeout_seconds
+    )
+    try:
+        step = partial(run_and_encode, _rows, budget)
+        run = await run_plans(dependencies, budget, plans, step)
+    finally:
+        budget.close()
+    rows: list[Rows] = []
+    for outcome in run.outcomes:
+        if isinstance(outcome, ApiError):
+            raise outcome
+        rows.append(outcome)
+    freshness = dependencies.freshness.freshness_of(run.versions.values())
+    groups = [group.name for group in plans[0].groups] if _is_grouped(plans[0]) else []
+    watermark = freshness.watermark
+    return Answer(rows, groups, parse_instant_ms(watermark) if watermark else None)
+
+
+def subject_of(dependencies: QueryDependencies, website: Website) -> QuerySubject:
+    """The website with what is saved for it, without rows whose erasure is pending."""
+    registry, owner = dependencies.registry, website.organization_id
+    return QuerySubject(
+        SubjectKind.WEBSITE,
+        (website.id,),
+        owner,
+        website.timezone,
+        registry.saved.of_website(website.id),
+        hidden=hidden_values(registry.tombstones.unfinished, owner, (website.id,)),
+    )
+
+
+def _plan(
+    dependencies: QueryDependencies,
+    website: Website,
+    subject: QuerySubject,
+    question: Question,
+    span: Span,
+) -> Any:
+    """The plan of one span."""
+    start, end = format_instant(span[0]), format_instant(span[1] - 1)
+    dates = {"startDate": start, "endDate": end, "preset": None, "compare": None, "asOf": None}
+    body, now, zone = {**question.body, **dates}, dependencies.clock(), website.timezone
+    if question.language == "metrics_query":
+        return plan_of(parse_metrics(convert(body, MetricsRequest, ""), subject, zone, now))
+    if question.language == "custom_query":
+        key = _key_of(website)
+        return parse_custom(convert(body, CustomRequest, ""), subject, key, zone, now)
+    request = parse_standard(convert(body, StandardRequestBody, ""), subject, zone, now)
+    return request.plans[0]
+
+
+def _key_of(website: Website) -> Key:
+    """Reads the rows of the website, and of no other."""
+    return Key(
+        id="",
+        organization_id=website.organization_id,
+        website_id=website.id,
+        name="",
+        secret_hash="",
+        scopes=(KeyScope.READ_DATA,),
+        created_at=0,
+        updated_at=0,
+    )
+
+
+def _rows(plan: StandardPlan | GroupedPlan, result: QueryResult) -> Rows:
+    rows = result.page.rows
+    shown = plan.result_rows(rows) if isinstance(plan, GroupedPlan) else rows
+    plain: Rows = msgspec.to_builtins(shown)
+    return plain
+
+
+def _is_grouped(plan: Any) -> bool:
+    return isinstance(plan, GroupedPlan)
