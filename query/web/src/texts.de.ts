@@ -747,7 +747,7 @@ export const texts: Texts & MoreTexts = {
   alerts: {
     title: "Alarme", create: "Neuer Alarm", hint: "Ein Alarm beobachtet eine Zahl und meldet, wenn etwas nicht stimmt: per E-Mail oder in Slack, Teams und anderen Kanälen.",
     none: "Noch gibt es keinen Alarm.", about: "Was er beobachtet", state: "Zustand", who: "Meldet an", nobody: "niemanden",
-    noMail: "Dieser Dienst sendet keine Mails: Wer Tidemark betreibt, setzt TIDEMARK_SMTP_URL. Bis dahin erhalten E-Mail-Adressen nichts; Kanäle kommen ohne aus.",
+    noMail: "Mails werden hier erst gesendet, wenn der Betreiber von Tidemark TIDEMARK_SMTP_URL setzt. Kanäle kommen ohne aus.",
     states: {
       ok: "In Ordnung", waiting: "Wartet auf Daten", notChecked: "Noch nicht geprüft",
       firing: (since: string) => `Ausgelöst seit ${since}`, problem: (what: string) => `Problem: ${isolate(what)}`,
@@ -799,7 +799,7 @@ export const texts: Texts & MoreTexts = {
   notices: {
     none: "Noch ist nichts geschehen.", when: "Wann", value: "Wert", reference: "Verglichen mit", told: "Gemeldet an", nobody: "niemanden",
     events: { fired: "Ausgelöst", recovered: "Vorbei", test: "Test", report: "Gesendet" },
-    states: { due: "wartet", trying: "wird gesendet", delivered: "zugestellt", failed: "nicht zugestellt" },
+    states: { due: "wartet", trying: "wird erneut versucht", delivered: "zugestellt", failed: "nicht zugestellt" },
   },
   channels: {
     title: "Kanäle", create: "Neuer Kanal", hint: "Ein Kanal ist die Adresse eines anderen Produkts, das Alarme und Berichte erhält. Alarme und Berichte wählen unter ihnen.",
@@ -980,7 +980,7 @@ export const texts: Texts & MoreTexts = {
     kind: "Art", everything: "alles", everybody: "alle", anyKey: "jeder API-Schlüssel", commandLine: "die Kommandozeile", noChanges: "So eine Änderung gibt es nicht.", noKeys: "Noch gibt es keinen API-Schlüssel. Programme, die Daten senden oder lesen, brauchen einen; Personen melden sich ohne an.",
     kinds: {
       website: "Websites", key: "API-Schlüssel", link: "Kurzlinks", goal: "Ziele", segment: "Segmente", funnel: "Funnels", exploration: "Analysen", alias: "Tracking-IDs", share: "Freigaben",
-      annotation: "Notizen", "money property": "Geldbeträge", member: "Personen", import: "Importe", organization: "Organisation", erasure: "Löschungen", replay: "Erneut gesendet", deletion: "Fristlöschungen",
+      annotation: "Notizen", "money property": "Geldbeträge", member: "Personen", import: "Importe", organization: "Organisation", alert: "Alarme", channel: "Kanäle", report: "Berichte", erasure: "Löschungen", replay: "Erneut gesendet", deletion: "Fristlöschungen",
     },
     done: {
       lastSignInAt: "Anmeldung", password: "Passwort geändert", passwordReset: "Link für ein neues Passwort erstellt", sessions: "Anmeldungen beendet", secondFactor: "zweiter Faktor",

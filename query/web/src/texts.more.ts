@@ -465,7 +465,7 @@ const english = {
   alerts: {
     title: "Alerts", create: "New alert", hint: "An alert watches a number and tells you when something is wrong: by e-mail, or in Slack, Teams and other channels.",
     none: "There is no alert yet.", about: "What it watches", state: "State", who: "Tells", nobody: "nobody",
-    noMail: "This service sends no mail: who runs Tidemark sets TIDEMARK_SMTP_URL. Until then e-mail addresses get nothing; channels work without.",
+    noMail: "No mail can be sent here until whoever runs Tidemark sets TIDEMARK_SMTP_URL. Channels work without.",
     states: {
       ok: "OK", waiting: "Waiting for data", notChecked: "Not checked yet",
       firing: (since: string) => `Firing since ${since}`, problem: (what: string) => `Problem: ${isolate(what)}`,
@@ -517,7 +517,7 @@ const english = {
   notices: {
     none: "Nothing happened yet.", when: "When", value: "Value", reference: "Compared with", told: "Who was told", nobody: "nobody",
     events: { fired: "Fired", recovered: "Over", test: "Test", report: "Sent" },
-    states: { due: "waiting", trying: "being sent", delivered: "delivered", failed: "not delivered" },
+    states: { due: "waiting", trying: "tried again", delivered: "delivered", failed: "not delivered" },
   },
   channels: {
     title: "Channels", create: "New channel", hint: "A channel is an address of another product that gets alerts and reports. Alerts and reports choose among them.",
@@ -698,7 +698,7 @@ const english = {
     kind: "Of", everything: "everything", everybody: "everybody", anyKey: "any API key", commandLine: "the command line", noChanges: "There is no such change.", noKeys: "There is no API key yet. Programs that send or read data need one; people sign in without.",
     kinds: {
       website: "Websites", key: "API keys", link: "Short links", goal: "Goals", segment: "Segments", funnel: "Funnels", exploration: "Explorations", alias: "Tracking ids", share: "Shared dashboards",
-      annotation: "Annotations", "money property": "Amounts of money", member: "People", import: "Imports", organization: "Organization", erasure: "Erasures", replay: "Replays", deletion: "Deletions",
+      annotation: "Annotations", "money property": "Amounts of money", member: "People", import: "Imports", organization: "Organization", alert: "Alerts", channel: "Channels", report: "Reports", erasure: "Erasures", replay: "Replays", deletion: "Deletions",
     } satisfies Record<Exclude<AuditKind, "account">, string>,
     done: {
       lastSignInAt: "signed in", password: "changed the password", passwordReset: "made a link for a new password", sessions: "ended the sessions", secondFactor: "second factor",

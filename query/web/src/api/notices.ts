@@ -1,38 +1,10 @@
 // Alerts, channels, reports and their notices, as the API has them.
-import type { AlertRecord } from "../state/alert_rules";
+import type { Schemas } from "../types";
 
-interface Stored {
-  id: string;
-  createdBy?: string | null;
-}
-
-export interface AlertResource extends AlertRecord, Stored {
-  /** Left out where it was not checked yet. */
+export type AlertResource = Schemas["AlertResource"] & {
   state?: { state: "ok" | "firing" | "waiting" | "problem"; value: number | null; checkedUntil: string | null; since: string | null; problem: string | null };
-}
-
-export interface ChannelResource extends Stored {
-  name: string;
-  kind: "webhook" | "slack" | "discord" | "teams" | "telegram" | "ntfy";
-  host: string;
-  chat: string | null;
-  /** Shown once, in the response that creates a webhook. */
-  secret?: string;
-}
-
-export interface ReportResource extends Stored {
-  name: string;
-  schedule: "daily" | "weekly" | "monthly";
-  hour: number;
-  explorations: string[];
-  filters: Record<string, unknown>[];
-  attach: "none" | "csv" | "pdf";
-  compare: boolean;
-  recipients: string[];
-  channels: string[];
-  paused: boolean;
-  state?: { nextAt: string | null; lastAt: string | null; problem: string | null };
-}
+};
+export type ReportResource = Schemas["ReportResource"] & { state?: { nextAt: string | null; lastAt: string | null } };
 
 export interface Delivery {
   to: string;

@@ -1,5 +1,5 @@
 // Makes or changes an alert: a ready-made beginning, then when it fires and whom it tells.
-import { useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import type { AlertResource } from "../api/notices";
 import { fetchJson } from "../api/request";
 import { me, subjectQuery, timezone } from "../api/session";
@@ -8,7 +8,7 @@ import {
   REFERENCES, THRESHOLDS, type Watch,
 } from "../state/alert_rules";
 import { moreTexts } from "../texts.more";
-import { ruleText } from "./alert_words";
+import { boundLabel, ruleText } from "./alert_words";
 import { Dialog } from "./dialog";
 import { FormFooter } from "./form_footer";
 import { Icon } from "./icon";
@@ -75,6 +75,8 @@ function AlertForm({ preset, draft: start, id, known, close, saved, back }: Begu
   back?: () => void;
 }) {
   const [draft, setDraft] = useState(start);
+  const form = useRef<HTMLFormElement>(null);
+  useEffect(() => form.current?.querySelector<HTMLElement>("select, input")?.focus(), []); // the button that began it is gone
   const { error, busy, submit } = useForm(LABELS);
   const set = (part: Partial<Draft>) => setDraft((old) => ({ ...old, ...part }));
   const { watch, condition, threshold } = draft;
@@ -96,11 +98,11 @@ function AlertForm({ preset, draft: start, id, known, close, saved, back }: Begu
     saved();
   };
   return (
-    <form class="form" onSubmit={submit(send)}>
+    <form ref={form} class="form" onSubmit={submit(send)}>
       {back && <button type="button" class="quiet-button alert-back" onClick={back}><Icon name="arrow-left" />{t.back}</button>}
       <p class="alert-rule" role="status">{rule}</p>
-      {choices.length > 1 && (
-        <Select name="choice" label={t.choices[preset!.id] ?? t.choice} value={chosen!}
+      {preset && (choices.length > 1 || Object.hasOwn(t.choices, preset.id)) && (
+        <Select name="choice" label={t.choices[preset.id] ?? t.choice} value={chosen!}
           options={choices.map(({ id: value, label }) => [value, label])} choose={(value) => choose(choices.find((choice) => choice.id === value)!)} />
       )}
       {columns.length > 1 && (
@@ -113,7 +115,7 @@ function AlertForm({ preset, draft: start, id, known, close, saved, back }: Begu
             choose={(each) => set({ condition: each, threshold: thresholdFor(each, draft) })} />
         )}
         {Object.hasOwn(THRESHOLDS, condition) && (
-          <label>{watch.signal ? (watch.signal === "freshness" ? t.minutes : t.percent) : t.thresholds[condition]}
+          <label>{boundLabel(draft)}
             <input name="threshold" type="number" step="any" required value={threshold} onInput={(e) => set({ threshold: e.currentTarget.value })} />
             {(condition === "spike" || condition === "drop") && <small>{t.deviationsHint}</small>}
           </label>

@@ -18,7 +18,7 @@ const MILLISECONDS = /^p\d\d_(lcp|inp|fcp|ttfb)$/;
 type Goals = Pick<Goal, "id" | "name" | "event">[];
 
 /** The name of the column that is watched. */
-export const columnOf = (watch: Watch, goals: Goals): string | null => watch.column ?? columnsOfWatch(watch, { goals })[0]?.name ?? null;
+const columnOf = (watch: Watch, goals: Goals): string | null => watch.column ?? columnsOfWatch(watch, { goals })[0]?.name ?? null;
 
 /** A number of the column, in its unit. */
 export function valueOf(watch: Watch, value: number | null, goals: Goals = []): string {
@@ -27,12 +27,20 @@ export function valueOf(watch: Watch, value: number | null, goals: Goals = []): 
   return MILLISECONDS.test(columnOf(watch, goals) ?? "") ? formatMilliseconds(value) : formatNumber(value);
 }
 
+/** What the number of the condition is, with its unit. */
+export function boundLabel({ watch, condition }: Pick<Draft, "watch" | "condition">): string {
+  if (watch.signal) return watch.signal === "freshness" ? t.minutes : t.percent;
+  const isBound = condition === "above" || condition === "below";
+  return isBound && MILLISECONDS.test(columnOf(watch, []) ?? "") ? `${t.thresholds[condition]} (ms)` : t.thresholds[condition] ?? "";
+}
+
 /** What is counted or measured, without the condition. */
 function watchText(watch: Watch, goals: Goals): string {
-  if (watch.signal) return t.signals[watch.signal];
+  if (watch.signal) return t.signals[watch.signal as keyof typeof t.signals];
   const columns = columnsOfWatch(watch, { goals });
   const column = columns.find(({ name }) => name === watch.column) ?? columns[0];
   if (column) return column.label;
+  if (!watch.standardQuery) return watch.customQuery || watch.metricsQuery ? moreTexts.explore.madeElsewhere : t.counted.events!;
   const [parameter] = (watch.standardQuery?.parameters ?? []) as ({ name?: string } | string)[];
   const type = typeof parameter === "string" ? parameter : parameter?.name;
   return [type, watch.column].filter(Boolean).map((name) => isolate(String(name))).join(" · ") || moreTexts.explore.madeElsewhere;
@@ -52,7 +60,7 @@ export function ruleText(draft: Pick<Draft, "watch" | "condition" | "threshold" 
   const counted = Object.hasOwn(t.counted, name) ? t.counted[name]! : null;
   const per = watch.signal ? "" : t.per[every];
   const bound = thresholdOf(draft);
-  const number = valueOf(watch, bound, goals);
+  const number = bound === null ? "…" : valueOf(watch, bound, goals);
   const before = against === "week" ? t.weekBefore[every] : t.before[every];
   const groups = groupsOfWatch(watch).map((group) => (watch.metricsQuery ? dimensionText(group) : columnText(group)));
   const sentence = {

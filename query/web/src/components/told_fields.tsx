@@ -1,7 +1,8 @@
 // Who is told by an alert or a report: the inputs of a form.
 import { me } from "../api/session";
 import { moreTexts } from "../texts.more";
-import { useChannels } from "./saved_channels";
+import { Icon } from "./icon";
+import { kindText, useChannels } from "./saved_channels";
 
 const t = moreTexts.alerts;
 
@@ -27,7 +28,7 @@ export function ToldFields({ recipients, channels, change }: Told & { change: (p
         {all.value?.map(({ id, name, kind }) => (
           <label key={id} class="check">
             <input type="checkbox" name="channels" value={id} checked={channels.includes(id)} onChange={(e) => toggle(id, e.currentTarget.checked)} />
-            {name} <small class="quiet">{moreTexts.channels.kinds[kind]}</small>
+            {name} <small class="quiet">{kindText(kind)}</small>
           </label>
         ))}
         {all.value?.length === 0 && <small class="quiet">{t.noChannels}</small>}
@@ -37,4 +38,4 @@ export function ToldFields({ recipients, channels, change }: Told & { change: (p
 }
 
 /** Where no mail can be sent. */
-export const MailNote = () => (me.value?.mail === false ? <p class="notice">{t.noMail}</p> : null);
+export const MailNote = () => (me.value?.mail === false ? <p class="quiet mail-note"><Icon name="info" size={14} />{t.noMail}</p> : null);

@@ -1,6 +1,6 @@
 // What an alert watches and when it fires: as it is edited, and the ready-made beginnings of new ones.
 import { moreTexts } from "../texts.more";
-import type { IconName } from "../types";
+import type { IconName, Schemas } from "../types";
 import { valueText } from "./columns";
 import { aliasOf, TIME } from "./exploration";
 import { explorationOf } from "./exploration_words";
@@ -12,30 +12,18 @@ export const CONDITIONS = ["above", "below", "rises", "falls", "spike", "drop", 
 export const BUCKET_WIDTHS = ["quarter_hour", "hour", "day", "week"] as const;
 export const REFERENCES = ["previous", "week"] as const;
 export type Condition = (typeof CONDITIONS)[number];
+export type Reference = (typeof REFERENCES)[number];
 export type BucketWidth = (typeof BUCKET_WIDTHS)[number];
-export type Signal = "freshness" | "rate_limit";
 
-/** What is watched: exactly one of the queries, or a signal. */
+type Alert = Schemas["AlertResource"];
+
+/** What is watched: one of the queries, or a signal; without any, all events. */
 export interface Watch {
   metricsQuery?: Record<string, unknown> | null;
   customQuery?: Record<string, unknown> | null;
   standardQuery?: Record<string, unknown> | null;
-  signal?: Signal | null;
-  /** Column of the result; without it, the first number. */
+  signal?: string | null;
   column?: string | null;
-}
-
-export interface AlertRecord extends Watch {
-  name: string;
-  condition: Condition;
-  threshold: number | null;
-  against: (typeof REFERENCES)[number];
-  every: BucketWidth;
-  quietHours: string | null;
-  mutedUntil: string | null;
-  recovery: boolean;
-  recipients: string[];
-  channels: string[];
 }
 
 /** What presets need of the website. */
@@ -58,7 +46,7 @@ export interface Beginning {
   /** The first one is chosen. */
   conditions: readonly Condition[];
   threshold?: number;
-  against?: AlertRecord["against"];
+  against?: Reference;
   every: BucketWidth;
 }
 
@@ -146,7 +134,7 @@ export interface Draft {
   watch: Watch;
   condition: Condition;
   threshold: string;
-  against: AlertRecord["against"];
+  against: Reference;
   every: BucketWidth;
   recipients: string;
   channels: string[];
@@ -165,10 +153,12 @@ export const draftOfPreset = ({ conditions, threshold, against = "previous", eve
   recipients: email, channels: [], quietFrom: "", quietTo: "", recovery: true,
 });
 
-export function draftOf({ name, metricsQuery, customQuery, standardQuery, signal, column, condition, threshold, against, every, quietHours, recovery, recipients, channels }: AlertRecord): Draft {
+export function draftOf({ name, metricsQuery, customQuery, standardQuery, signal, column, condition, threshold, against, every, quietHours, recovery, recipients, channels }: Alert): Draft {
   const watch = { metricsQuery, customQuery, standardQuery, signal, column };
   const [quietFrom = "", quietTo = ""] = quietHours?.split("-") ?? [];
-  return { name, watch, condition, threshold: typed(threshold, watch), against, every, recipients: recipients.join(", "), channels, quietFrom, quietTo, recovery };
+  return {
+    name, watch, condition: condition as Condition, threshold: typed(threshold, watch), against: against as Reference, every: every as BucketWidth, recipients: recipients.join(", "), channels, quietFrom, quietTo, recovery,
+  };
 }
 
 /** The number that was typed; null where the default holds. */
@@ -177,11 +167,20 @@ export const thresholdOf = ({ threshold, watch, condition }: Pick<Draft, "thresh
 
 export const addressesIn = (text: string): string[] => text.split(/[\s,;]+/).filter(Boolean);
 
+/** What is watched as a condition needs it: only new rows have groups. */
+function fittedTo(watch: Watch, condition: Condition): Watch {
+  if (condition === "new") return watch;
+  const question = watch.metricsQuery ? questionOf(watch.metricsQuery) : null;
+  if (question?.dimensions.length) return { ...watch, metricsQuery: membersOf(tidied({ ...question, dimensions: [] })) };
+  const query = watch.customQuery?.query;
+  return isRecord(query) ? { ...watch, customQuery: { ...watch.customQuery, query: { ...query, groupBy: [] } } } : watch;
+}
+
 /** The body that saves it. */
 export function bodyOfDraft(draft: Draft) {
   const { watch, condition, against, every, recipients, channels, quietFrom, quietTo, recovery } = draft;
   return {
-    ...watch, condition, threshold: thresholdOf(draft), against, every, recovery, channels, recipients: addressesIn(recipients),
+    ...fittedTo(watch, condition), condition, threshold: thresholdOf(draft), against, every, recovery, channels, recipients: addressesIn(recipients),
     quietHours: quietFrom || quietTo ? `${quietFrom}-${quietTo}` : null,
   };
 }
@@ -190,5 +189,5 @@ export function bodyOfDraft(draft: Draft) {
 export const FOREVER = "9999-12-31T00:00:00.000Z";
 export const MUTES = { hour: 1, day: 24, week: 7 * 24 };
 /** Until when it is muted now; null when it is not. */
-export const mutedUntil = ({ mutedUntil: until }: Pick<AlertRecord, "mutedUntil">): string | null => (until && Date.parse(until) > Date.now() ? until : null);
+export const mutedUntil = ({ mutedUntil: until }: Pick<Alert, "mutedUntil">): string | null => (until && Date.parse(until) > Date.now() ? until : null);
 export const isForever = (until: string): boolean => until.startsWith("9999");

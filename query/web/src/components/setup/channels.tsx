@@ -1,6 +1,5 @@
 // Channels of the website: addresses of other products that alerts and reports tell.
 import { useState } from "preact/hooks";
-import type { ChannelResource } from "../../api/notices";
 import { fetchJson } from "../../api/request";
 import { may, subjectQuery } from "../../api/session";
 import { moreTexts } from "../../texts.more";
@@ -11,14 +10,13 @@ import { Dialog } from "../dialog";
 import { FormFooter } from "../form_footer";
 import { Icon } from "../icon";
 import { Snippet } from "../request_dialog";
-import { useChannels } from "../saved_channels";
+import { type Channel, type ChannelKind, kindText, useChannels } from "../saved_channels";
 import { Async } from "../states";
 import { useForm } from "../use_form";
 import { useAction } from "./use_action";
 
 const t = moreTexts.channels;
 const PATH = "/v1/channels";
-type Kind = ChannelResource["kind"];
 
 interface Input {
   name: "address" | "token" | "chat";
@@ -29,7 +27,7 @@ interface Input {
 }
 const ADDRESS: Input = { name: "address", label: t.address };
 /** What each kind needs. */
-const INPUTS: Record<Kind, Input[]> = {
+const INPUTS: Record<ChannelKind, Input[]> = {
   slack: [{ ...ADDRESS, placeholder: "https://hooks.slack.com/services/…" }],
   teams: [{ ...ADDRESS, placeholder: "https://….logic.azure.com/workflows/…" }],
   discord: [{ ...ADDRESS, placeholder: "https://discord.com/api/webhooks/…" }],
@@ -37,26 +35,26 @@ const INPUTS: Record<Kind, Input[]> = {
   ntfy: [{ ...ADDRESS, placeholder: "https://ntfy.sh/…" }, { name: "token", label: t.token, help: t.tokenHint, optional: true }],
   webhook: [{ ...ADDRESS, placeholder: "https://…" }],
 };
-const KINDS = Object.keys(INPUTS) as Kind[];
+const KINDS = Object.keys(INPUTS) as ChannelKind[];
 const LABELS = { name: t.name, kind: t.kind, address: t.address, token: t.token, chat: t.chat };
 
 export function Channels() {
   const list = useChannels();
   const [creating, setCreating] = useState(false);
-  const [created, setCreated] = useState<ChannelResource | null>(null);
-  const [asked, setAsked] = useState<ChannelResource | null>(null);
+  const [created, setCreated] = useState<Channel | null>(null);
+  const [asked, setAsked] = useState<Channel | null>(null);
   const action = useAction(() => undefined);
   const writes = may("manage:websites");
-  const done = (channel: ChannelResource) => {
+  const done = (channel: Channel) => {
     setCreating(false);
     setCreated(channel);
     list.reload();
   };
-  const test = ({ id, name }: ChannelResource) => action.run(async () => {
+  const test = ({ id, name }: Channel) => action.run(async () => {
     const { data: { delivered, problem } } = await fetchJson<{ data: { delivered: boolean; problem: string | null } }>(`${PATH}/${id}/test`, { method: "POST" });
     return delivered ? t.delivered(name) : t.notDelivered(name, problem ?? "");
   }, t.testing(name));
-  const remove = async ({ id }: ChannelResource) => {
+  const remove = async ({ id }: Channel) => {
     await fetchJson(`${PATH}/${id}`, { method: "DELETE" });
     if (created?.id === id) setCreated(null);
     list.reload();
@@ -70,7 +68,7 @@ export function Channels() {
         {(all) => (
           <DataTable label={t.title} rows={all} rowKey={({ id }) => id} columns={[
             { key: "name", label: t.name, className: "address", render: ({ name }) => name },
-            { key: "kind", label: t.kind, render: ({ kind }) => t.kinds[kind] },
+            { key: "kind", label: t.kind, render: ({ kind }) => kindText(kind) },
             { key: "host", extra: true, label: t.host, className: "breakable", render: ({ host }) => host },
             { key: "act", label: "", render: (one) => writes && (
               <span class="row-actions">
@@ -86,21 +84,21 @@ export function Channels() {
   );
 }
 
-function ChannelDialog({ close, done }: { close: () => void; done: (created: ChannelResource) => void }) {
-  const [kind, setKind] = useState<Kind>("slack");
+function ChannelDialog({ close, done }: { close: () => void; done: (created: Channel) => void }) {
+  const [kind, setKind] = useState<ChannelKind>("slack");
   const [values, setValues] = useState<Record<string, string>>({});
   const { error, busy, submit } = useForm(LABELS);
   const set = (name: string, value: string) => setValues((old) => ({ ...old, [name]: value }));
   const send = async () => {
     const given = INPUTS[kind].map(({ name }) => [name, values[name]?.trim()] as const).filter(([, value]) => value);
     const body = { name: values.name, kind, ...Object.fromEntries(given) };
-    done((await fetchJson<{ data: ChannelResource }>(PATH, { query: subjectQuery.value, body })).data);
+    done((await fetchJson<{ data: Channel }>(PATH, { query: subjectQuery.value, body })).data);
   };
   return (
     <Dialog title={t.create} close={close}>
       <form class="form" onSubmit={submit(send)}>
         <label>{t.kind}
-          <select name="kind" value={kind} onChange={(e) => setKind(e.currentTarget.value as Kind)}>
+          <select name="kind" value={kind} onChange={(e) => setKind(e.currentTarget.value as ChannelKind)}>
             {KINDS.map((each) => <option key={each} value={each}>{t.kinds[each]}</option>)}
           </select>
           <small>{t.hints[kind]}</small>

@@ -57,7 +57,7 @@ function Deliveries({ of: { deliveries } }: { of: Notice }) {
 }
 
 function Told({ delivery: { to, kind, state, dueAt, deliveredAt, problem } }: { delivery: Delivery }) {
-  const at = state === "delivered" ? deliveredAt : state === "due" ? dueAt : null;
+  const at = state === "delivered" ? deliveredAt : state === "failed" ? null : dueAt;
   return (
     <>
       {kind === "email" ? <EmailText text={to} /> : to} <small class={state === "failed" ? "failed-state" : undefined}>{t.states[state]}{at && ` ${formatInstant(at, timezone.value)}`}{problem && `: ${problem}`}</small>

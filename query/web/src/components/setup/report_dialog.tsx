@@ -6,6 +6,7 @@ import { me, subjectQuery } from "../../api/session";
 import { address } from "../../state/address";
 import { addressesIn } from "../../state/alert_rules";
 import type { Filter } from "../../state/filters";
+import { formatHour } from "../../state/format";
 import { moreTexts } from "../../texts.more";
 import { Dialog } from "../dialog";
 import { filterText } from "../filter_text";
@@ -20,8 +21,6 @@ const SCHEDULES = ["daily", "weekly", "monthly"] as const;
 const ATTACHED = ["none", "csv", "pdf"] as const;
 const LABELS = { name: t.name, schedule: t.schedule, hour: t.hour, explorations: t.explorations, recipients: moreTexts.alerts.recipients, channels: moreTexts.alerts.channels };
 
-export const hourText = (hour: number): string => `${String(hour).padStart(2, "0")}:00`;
-
 export function ReportDialog({ report, close, saved }: {
   /** Null makes one. */
   report: ReportResource | null;
@@ -29,8 +28,8 @@ export function ReportDialog({ report, close, saved }: {
   saved: () => void;
 }) {
   const [values, setValues] = useState(() => ({
-    name: report?.name ?? "", schedule: report?.schedule ?? "weekly" as ReportResource["schedule"], hour: report?.hour ?? 7, explorations: report?.explorations ?? [],
-    attach: report?.attach ?? "none" as ReportResource["attach"], compare: report?.compare ?? true, isFiltered: Boolean(report?.filters.length),
+    name: report?.name ?? "", schedule: report?.schedule ?? "weekly", hour: report?.hour ?? 7, explorations: report?.explorations ?? [],
+    attach: report?.attach ?? "none", compare: report?.compare ?? true, isFiltered: Boolean(report?.filters.length),
     recipients: report?.recipients.join(", ") ?? me.value?.person?.email ?? "", channels: report?.channels ?? [],
   }));
   const explorations = useExplorations();
@@ -50,13 +49,13 @@ export function ReportDialog({ report, close, saved }: {
         <label>{t.name}<input name="name" required maxLength={255} value={values.name} onInput={(e) => set({ name: e.currentTarget.value })} /></label>
         <div class="form grid">
           <label>{t.schedule}
-            <select name="schedule" value={values.schedule} onChange={(e) => set({ schedule: e.currentTarget.value as ReportResource["schedule"] })}>
+            <select name="schedule" value={values.schedule} onChange={(e) => set({ schedule: e.currentTarget.value })}>
               {SCHEDULES.map((each) => <option key={each} value={each}>{t.schedules[each]}</option>)}
             </select>
           </label>
           <label>{t.hour}
             <select name="hour" value={values.hour} onChange={(e) => set({ hour: Number(e.currentTarget.value) })}>
-              {Array.from({ length: 24 }, (_, hour) => <option key={hour} value={hour}>{hourText(hour)}</option>)}
+              {Array.from({ length: 24 }, (_, hour) => <option key={hour} value={hour}>{formatHour(hour)}</option>)}
             </select>
           </label>
         </div>
@@ -74,7 +73,7 @@ export function ReportDialog({ report, close, saved }: {
         <label class="check"><input type="checkbox" name="compare" checked={values.compare} onChange={(e) => set({ compare: e.currentTarget.checked })} />{t.compare}</label>
         <ToldFields recipients={values.recipients} channels={values.channels} change={set} />
         <label>{t.attach}
-          <select name="attach" value={values.attach} onChange={(e) => set({ attach: e.currentTarget.value as ReportResource["attach"] })}>
+          <select name="attach" value={values.attach} onChange={(e) => set({ attach: e.currentTarget.value })}>
             {ATTACHED.map((each) => <option key={each} value={each}>{t.attached[each]}</option>)}
           </select>
         </label>

@@ -5,7 +5,7 @@ import { fetchAll } from "../../api/pages";
 import { fetchJson } from "../../api/request";
 import { mayWriteRecords, subjectQuery, timezone } from "../../api/session";
 import { useLoaded } from "../../api/use";
-import { formatInstant } from "../../state/format";
+import { formatHour, formatInstant } from "../../state/format";
 import { moreTexts } from "../../texts.more";
 import { Card } from "../card";
 import { ConfirmDialog } from "../confirm_dialog";
@@ -17,7 +17,7 @@ import { toldNames, useChannels } from "../saved_channels";
 import { Async } from "../states";
 import { MailNote } from "../told_fields";
 import { HistoryDialog, NoticeDialog } from "./notices";
-import { hourText, ReportDialog } from "./report_dialog";
+import { ReportDialog } from "./report_dialog";
 import { useAction } from "./use_action";
 
 const t = moreTexts.reports;
@@ -55,7 +55,7 @@ export function Reports() {
         {(all) => (
           <DataTable label={t.title} rows={all} rowKey={({ id }) => id} columns={[
             { key: "name", label: t.name, className: "address", render: ({ name, paused }) => <>{name}{paused && <> <small class="tag">{t.paused}</small></>}</> },
-            { key: "schedule", label: t.schedule, className: "import-word", render: ({ schedule, hour }) => t.scheduled(t.schedules[schedule], hourText(hour)) },
+            { key: "schedule", label: t.schedule, className: "import-word", render: ({ schedule, hour }) => t.scheduled(t.schedules[schedule as keyof typeof t.schedules], formatHour(hour)) },
             { key: "who", extra: true, label: moreTexts.alerts.who, className: "address", render: (report) => toldNames(report, channels.value ?? []).join(", ") || moreTexts.alerts.nobody },
             { key: "last", extra: "wide", label: t.last, render: ({ state }) => formatInstant(state?.lastAt ?? null, timezone.value) },
             { key: "next", extra: "wide", label: t.next, render: ({ state }) => formatInstant(state?.nextAt ?? null, timezone.value) },
