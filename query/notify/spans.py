@@ -61,9 +61,7 @@ def quiet_end(now_ms: int, quiet_hours: str | None, zone: str) -> int:
     begins, ends = (time.fromisoformat(text) for text in quiet_hours.split("-"))
     now = time_zones.to_local(now_ms, zone)
     within = (
-        begins <= now.time() < ends
-        if begins < ends
-        else now.time() >= begins or now.time() < ends
+        begins <= now.time() < ends if begins < ends else now.time() >= begins or now.time() < ends
     )
     if not within:
         return now_ms
