@@ -64,6 +64,7 @@ from schemas.registry.keep_days import KeepBounds
 from schemas.registry.people import PersonKey, actor_of
 from schemas.registry.sign_ins import Way
 from schemas.runtime.clock import Clock
+from schemas.runtime.networks import Networks
 from schemas.runtime.sign_in_access import ProxyHeader, SignUpRules
 from schemas.runtime.uploads import UploadLimits
 
@@ -118,6 +119,8 @@ class QueryDependencies(Struct, frozen=True):
     """Who joins an organization without an invitation."""
     proxy_header: ProxyHeader | None = None
     """The header in which a proxy sends who signed in; None where it signs nobody in."""
+    webhook_networks: Networks = ()
+    """Private networks that channels may reach."""
     results: PreparedResults | None = None
     """Prepared results; None where the settings switch them off."""
     app_schemes: Sequence[str] = ()

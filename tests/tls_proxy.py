@@ -19,9 +19,9 @@ DAY = datetime.timedelta(days=1)
 
 
 class Certificates:
-    """A certificate authority and a certificate of 127.0.0.1, as files in a folder."""
+    """A certificate authority and a certificate of 127.0.0.1 and names, as files in a folder."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *names: str) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self.authority_file, self.server_file = folder / "ca.pem", folder / "server.pem"
         authority_key = ec.generate_private_key(ec.SECP256R1())
@@ -29,7 +29,7 @@ class Certificates:
             f"authority of {folder.name}", authority_key, None, authority_key
         )
         key = ec.generate_private_key(ec.SECP256R1())
-        certificate = self._certificate("127.0.0.1", key, authority, authority_key)
+        certificate = self._certificate("127.0.0.1", key, authority, authority_key, names)
         self.authority_file.write_bytes(authority.public_bytes(serialization.Encoding.PEM))
         self.server_file.write_bytes(
             key.private_bytes(
@@ -46,6 +46,7 @@ class Certificates:
         key: ec.EllipticCurvePrivateKey,
         issuer: x509.Certificate | None,
         issuer_key: ec.EllipticCurvePrivateKey,
+        names: tuple[str, ...] = (),
     ) -> x509.Certificate:
         subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
         now = datetime.datetime.now(datetime.UTC)
@@ -61,7 +62,8 @@ class Certificates:
         )
         if issuer is not None:
             address = x509.IPAddress(ipaddress.ip_address("127.0.0.1"))
-            builder = builder.add_extension(x509.SubjectAlternativeName([address]), False)
+            hosts = [address, *map(x509.DNSName, names)]
+            builder = builder.add_extension(x509.SubjectAlternativeName(hosts), False)
         return builder.sign(issuer_key, hashes.SHA256())
 
 

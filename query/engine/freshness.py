@@ -40,6 +40,10 @@ class FreshnessTracker:
         seconds = max(0, round((self._clock() - lowest) / 100)) / 10
         return Freshness(format_instant(lowest), seconds, reason)
 
+    def newest_watermark(self) -> int | None:
+        """Until when the tables of all kinds are known to have everything; None if unknown."""
+        return self._watermarks.newest()
+
     def is_current(self, table: Table, within_ms: int) -> bool:
         """Whether the table is known to have everything up to so long ago."""
         return self._watermarks.is_current(table.name, within_ms)

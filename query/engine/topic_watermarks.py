@@ -123,6 +123,11 @@ class TopicWatermarks:
                 return measurement.of(table)
         return None
 
+    def newest(self) -> int | None:
+        """The lowest of the newest watermarks of all tables."""
+        newest = self._measurements[-1].watermarks if self._measurements else {}
+        return min(newest.values(), default=None)
+
     def is_current(self, table: str, within_ms: int) -> bool:
         """Whether someone stores: the newest watermark of a table is not older than that."""
         newest = self._measurements[-1].watermarks.get(table) if self._measurements else None

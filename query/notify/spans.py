@@ -21,11 +21,16 @@ NEW_DAYS = 30
 
 
 def last_complete(until_ms: int, every: str, zone: str) -> Span:
-    """The last bucket that ended at an instant or before it."""
+    """The last bucket that ended at an instant or before it.
+
+    Where clocks go back, the bucket that occurs twice is one; where they go forward, one is left
+    out.
+    """
     start = _start_of(time_zones.to_local(until_ms, zone), every)
-    while (end := time_zones.to_unix_ms(start, zone)) > until_ms:  # an hour that occurs twice
-        start -= LENGTHS[every]
-    return time_zones.to_unix_ms(start - LENGTHS[every], zone), end
+    end = time_zones.to_unix_ms(start, zone)
+    while (begin := time_zones.to_unix_ms(start := start - LENGTHS[every], zone)) >= end:
+        pass
+    return begin, end
 
 
 def previous(span: Span, every: str, zone: str) -> Span:
@@ -40,12 +45,10 @@ def week_before(span: Span, zone: str) -> Span:
 
 def usual(span: Span, every: str, zone: str) -> Sequence[Span]:
     """Earlier buckets of the same time of day, or for days and weeks of the same weekday."""
-    if every in ("day", "week"):
-        return [
-            _earlier(span, zone, timedelta(days=WEEK_DAYS * weeks))
-            for weeks in range(1, USUAL_WEEKS + 1)
-        ]
-    return [_earlier(span, zone, timedelta(days=days)) for days in range(1, USUAL_DAYS + 1)]
+    weekly = every in ("day", "week")
+    count, step = (USUAL_WEEKS, WEEK_DAYS) if weekly else (USUAL_DAYS, 1)
+    spans = [_earlier(span, zone, timedelta(days=step * i)) for i in range(1, count + 1)]
+    return [(start, end) for start, end in spans if start < end]
 
 
 def before(span: Span, zone: str) -> Span:

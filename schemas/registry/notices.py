@@ -233,14 +233,20 @@ class RegistryNotices:
         )
 
     def not_delivered(
-        self, delivery: Delivery, problem: str, now_ms: int, retry_at: int | None = None
+        self,
+        delivery: Delivery,
+        problem: str,
+        now_ms: int,
+        *,
+        retry_at: int = 0,
+        give_up: bool = False,
     ) -> None:
-        """The attempt failed; after the last one it is given up."""
+        """The attempt failed; it is given up after the last one, or at once."""
         problem = problem[:MAX_PROBLEM_LENGTH]
-        if delivery.attempts > len(RETRY_MINUTES):
+        if give_up or delivery.attempts > len(RETRY_MINUTES):
             changed = structs.replace(delivery, failed_at=now_ms, due_at=None, problem=problem)
         else:
-            due_at = max(delivery.due_at or now_ms, retry_at or 0)
+            due_at = max(delivery.due_at or now_ms, retry_at)
             changed = structs.replace(delivery, due_at=due_at, problem=problem)
         self._update(delivery, changed)
 

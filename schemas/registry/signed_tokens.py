@@ -34,8 +34,9 @@ class TokenKind(StrEnum):
     """Accepts an invitation; its subject is the member."""
     PASSWORD_RESET = "reset"  # noqa: S105 - a kind
     """Sets the password of an account, once; its subject is the account."""
-    UNSUBSCRIBE = "unsubscribe"
-    """Ends mails to one person; its subject is an alert or a report with a hash of the address."""
+    UNSUBSCRIBE = "stop"
+    """Ends the mails of an alert or report to one recipient; its subject is the record with the
+    digest of the address."""
     OIDC = "oidc"
     """A browser at the identity provider; its subject is the digest of what it brings back."""
 

@@ -32,7 +32,8 @@ FILE_SUFFIX = "_FILE"
 """Behind the name of a variable: its value is the content of that file, as for mounted secrets."""
 SECRET_SETTINGS = ("registry", "limits_url", "smtp_url")
 """Settings whose value may contain a password, and may be given as a file."""
-
+NETWORKS = ("trusted_proxies", "webhook_networks")
+"""Settings with a list of networks (that of `proxy_networks` belongs to the sign-in)."""
 
 ENDPOINT_VARIABLES = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT")
 
@@ -60,14 +61,8 @@ def load_settings(environ: Mapping[str, str] = os.environ) -> Settings:
         if value and (rule := ADDRESS_RULES.get(name)) and (problem := rule(value)):
             raise _invalid(name, value, problem)
     settings = msgspec.convert(values, Settings, strict=False)
-    try:
-        parse_networks(settings.trusted_proxies)
-    except ValueError as error:
-        name = f"{PREFIX}TRUSTED_PROXIES"
-        raise InvalidSetting(
-            f"{name}={settings.trusted_proxies!r}: {error}; use addresses or networks such as "
-            "10.0.0.0/8, separated by commas"
-        ) from None
+    for name in NETWORKS:
+        _require_networks(name, getattr(settings, name))
     try:
         client_arguments(settings)
         limits_arguments(settings)
@@ -85,6 +80,16 @@ def load_settings(environ: Mapping[str, str] = os.environ) -> Settings:
     if unsafe := unsafe_commits(settings.lake_url, environ):
         raise InvalidSetting(unsafe)
     return settings
+
+
+def _require_networks(name: str, value: str) -> None:
+    try:
+        parse_networks(value)
+    except ValueError as error:
+        raise InvalidSetting(
+            f"{PREFIX}{name.upper()}={value!r}: {error}; use addresses or networks such as "
+            "10.0.0.0/8, separated by commas"
+        ) from None
 
 
 def _invalid(name: str, value: str, rule: str) -> InvalidSetting:

@@ -505,6 +505,16 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         Meta(description="sender of mail (`Tidemark <stats@shop.example>`); needed with smtp_url"),
     ] = ""
 
+    # Channels of notifications
+    webhook_networks: Annotated[
+        str,
+        Meta(
+            examples=["10.1.0.0/16, 127.0.0.1"],
+            description="private networks (CIDR, comma-separated) that webhooks may reach, also by "
+            "`http://`; empty: public addresses only, by `https://`",
+        ),
+    ] = ""
+
     # People who sign in with an identity provider, or behind a proxy that signs them in
     password_sign_in: Annotated[
         bool, Meta(description="whether people may sign in with a password; API keys always may")

@@ -54,7 +54,7 @@ USERS = {
         "stream/recovery/topic_replay.py",
     },
     "authlib": {"query/sign_in/oidc_provider.py"},
-    "httpx2": {"query/sign_in/oidc_provider.py"},
+    "httpx2": {"query/notify/guarded_http.py", "query/sign_in/oidc_provider.py"},
     "joserfc": {"query/sign_in/oidc_provider.py"},
     "alembic": {"schemas/registry/migrate.py", "schemas/registry/migrations/"},
     "click": {"deploy/cli/"},

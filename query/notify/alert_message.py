@@ -1,0 +1,63 @@
+"""What an alert tells: title, sentence and facts from the numbers of its notice."""
+
+from query.dependencies import QueryDependencies
+from query.notify.message import Fact, Message
+from query.notify.span_text import span_text
+from schemas.registry import Alert, Website
+from schemas.registry.notices import Notice, NoticeEvent
+from schemas.runtime.clock import format_instant
+
+TITLES = {
+    NoticeEvent.FIRED: "{name}",
+    NoticeEvent.RECOVERED: "Over: {name}",
+    NoticeEvent.TEST: "Test: {name}",
+}
+TEST_SENTENCE = "This is a test: the alert has not fired, and its channels and recipients work."
+
+
+def alert_message(
+    dependencies: QueryDependencies, alert: Alert, website: Website, notice: Notice
+) -> Message:
+    """The message of a notice of an alert."""
+    name, domain = alert.name, website.name or website.domain
+    numbers = {key: notice.content.get(key) for key in ("value", "reference", "sentence")}
+    is_test = notice.event is NoticeEvent.TEST
+    sentence = TEST_SENTENCE if is_test else f"{str(numbers['sentence']).rstrip('.')}."
+    when = span_text((notice.start_at, notice.end_at), website.timezone)
+    facts = [Fact("Website", website.domain)]
+    if not is_test:
+        facts += [Fact("Condition", condition_text(alert)), Fact("When", f"{when} ({website.timezone})")]
+    return Message(
+        event=notice.event.value,
+        title=f"{TITLES[notice.event].format(name=name)} · {domain}",
+        sentence=sentence,
+        facts=tuple(facts),
+        link=f"{dependencies.access.query_url}/{website.id}/setup?section=alerts",
+        website=website.domain,
+        data={
+            "type": f"alert.{notice.event.value}",
+            "alert": {"id": alert.id, "name": alert.name, "condition": alert.condition},
+            "website": {"id": website.id, "domain": website.domain},
+            "start": format_instant(notice.start_at),
+            "end": format_instant(notice.end_at),
+            "rows": notice.content.get("rows", []),
+            **numbers,
+        },
+        occurred_at=notice.created_at,
+    )
+
+
+def condition_text(alert: Alert) -> str:
+    """As `above 10`, `falls by 50 % against the week before`."""
+    threshold = "" if alert.threshold is None else f"{alert.threshold:g}"
+    match alert.condition:
+        case "above" | "below":
+            return f"{alert.condition} {threshold}"
+        case "rises" | "falls":
+            other = "the same time a week earlier" if alert.against == "week" else "the time before"
+            return f"{alert.condition} by {threshold or 50} % against {other}"
+        case "spike" | "drop":
+            return f"a {alert.condition} beyond the usual range ({threshold or 3} deviations)"
+        case "new":
+            return "something new"
+    return "nothing arrived"

@@ -1,0 +1,58 @@
+"""Finds reports that are due: once for each period, after its end and when all its events are there.
+
+After a pause only the newest period is sent.
+"""
+
+from query.dependencies import QueryDependencies
+from query.notify.rules import GRACE_MS, targets_of
+from query.reports.schedule import Period, Schedule, due_ms, last_due
+from schemas.registry import Report, Website
+from schemas.registry.notices import Notice, NoticeEvent, RegistryNotices, new_notice
+
+
+class ReportsDue:
+    """Writes the notice of each report that is due."""
+
+    def __init__(self, dependencies: QueryDependencies, notices: RegistryNotices) -> None:
+        self._dependencies = dependencies
+        self._notices = notices
+        self._written: dict[str, int] = {}
+        """End of the period whose notice is written, by report."""
+
+    async def write_due(self) -> int:
+        """The number of notices that were written."""
+        registry, written = self._dependencies.registry, 0
+        for website_id, records in registry.saved.by_website.items():
+            website = registry.websites.get(website_id)
+            for report in records.values():
+                if isinstance(report, Report) and website is not None and not report.paused:
+                    written += await self._write(report, website)
+        return written
+
+    async def _write(self, report: Report, website: Website) -> bool:
+        now, watermark = self._dependencies.clock(), self._dependencies.freshness.newest_watermark()
+        schedule, zone = Schedule(report.schedule), website.timezone
+        period = last_due(schedule, report.hour, zone, now)
+        is_new = due_ms(period, report.hour, zone) >= report.created_at
+        is_written = self._written.get(report.id) == period.end_ms
+        if is_written or not is_new or watermark is None or watermark < period.end_ms + GRACE_MS:
+            return False
+        notice = report_notice(report, period, now)
+        targets = targets_of(self._dependencies, report)
+        added = await self._dependencies.in_registry(
+            lambda: self._notices.add(notice, targets, now)
+        )
+        self._written[report.id] = period.end_ms
+        return added
+
+
+def report_notice(report: Report, period: Period, now_ms: int, *, once: bool = True) -> Notice:
+    """The notice of a period; unless `once`, it may be sent again."""
+    return new_notice(
+        NoticeEvent.REPORT,
+        report.website_id,
+        (period.start_ms, period.end_ms),
+        now_ms,
+        report_id=report.id,
+        once=once,
+    )
