@@ -1,12 +1,16 @@
 """Saved records of websites: a Resource for each of SAVED_TYPES."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from msgspec import structs
+
+from query.resources import reports
 from query.resources.pagination import page_parameters
 from query.resources.resource import (
     Access,
+    Action,
     Call,
     Create,
     Created,
@@ -29,7 +33,7 @@ from query.resources.saved_validation import validate_record
 from schemas.errors import Conflict, Malformed, NotFound
 from schemas.http.auth import authorize_website
 from schemas.http.openapi import Parameter
-from schemas.registry import Channel, Exploration, KeyScope, SavedRecord, Website
+from schemas.registry import Channel, Exploration, KeyScope, Report, SavedRecord, Website
 from schemas.registry.record_limits import MAX_RECORDS
 
 WEBSITE_PARAMETER = Parameter(
@@ -39,6 +43,8 @@ OWN_WEBSITE_PARAMETER = Parameter("website_id", "the website of the record; not 
 REFERENCES: Mapping[str, type[SavedRecord]] = {"channels": Channel, "explorations": Exploration}
 """Fields with ids of other records of the same website."""
 READS = Access((KeyScope.READ_DATA,))
+ACTIONS: Mapping[type[SavedRecord], Sequence[Action]] = {Report: reports.ACTIONS}
+"""Further requests about one record."""
 
 
 async def make(saved: SavedType, call: Call) -> Created:
@@ -133,6 +139,12 @@ def _resource(saved: SavedType) -> Resource[Any]:
             operation_id=f"delete{name}",
             summary=f"Delete {saved.a_word}",
         ),
+        actions=[
+            structs.replace(
+                action, check=one["check"], parameters=(*one["parameters"], *action.parameters)
+            )
+            for action in ACTIONS.get(saved.record, ())
+        ],
     )
 
 
