@@ -14,17 +14,17 @@ from msgspec import Struct
 
 from query.metrics.metric import Unit
 from query.metrics.metrics import BY_NAME
-from query.reports.schedule import Period, Schedule, last_period, period_before
+from query.reports.schedule import Period, Schedule, period_before
 from schemas.errors import ApiError
-from schemas.registry import Exploration, Goal, SavedRecords, Website
-from typing import Any as Report  # TEMP
+from schemas.registry import Exploration, Goal, Report, SavedRecords, Website
 
 Rows = Sequence[Mapping[str, Any]]
 Filters = list[dict[str, Any]]
-Ask = Callable[[Mapping[str, Any], Period], Awaitable[Rows]]
-"""Rows of `metricsQuery` or `customQuery`, whichever the mapping has, in a period."""
+Ask = Callable[[str, Mapping[str, Any], Sequence[Period]], Awaitable[Sequence[Rows]]]
+"""Rows of a `metrics_query` or `custom_query`, without dates, in each of the periods."""
 Both = Callable[[Mapping[str, Any]], Awaitable[tuple[Rows, Rows]]]
-"""Rows of a metrics query in both periods."""
+"""Rows of a metrics query in both periods; one empty row without a period before."""
+METRICS, CUSTOM = "metrics_query", "custom_query"
 
 MAX_ROWS = 10
 MAX_GOALS = 10
@@ -133,14 +133,14 @@ LABELS: Mapping[str, str] = {
 
 
 async def content_of(
-    ask: Ask, report: Report, website: Website, saved: SavedRecords, at_ms: int
+    ask: Ask, report: Report, website: Website, saved: SavedRecords, period: Period
 ) -> Content:
-    """The report about the last period that is over at an instant; ApiError.
+    """The report about a period; ApiError.
 
-    An exploration that cannot be read is a table with a problem.
+    An exploration that cannot be read is a table with a problem. One query is run after the other:
+    others are waited for by people.
     """
     schedule, zone = Schedule(report.schedule), website.timezone
-    period = last_period(schedule, zone, at_ms)
     before = period_before(schedule, zone, period) if report.compare else None
     filters = list(report.filters)
     both = partial(_both, ask, period, before)
@@ -206,13 +206,13 @@ async def _breakdown(
         "having": [{"field": first, "operator": "gt", "value": 0}],
         "limit": breakdown.limit,
     }
-    rows = await ask({"metricsQuery": query}, period)
+    [rows] = await ask(METRICS, query, [period])
     names = [row[field] for row in rows if row[field] is not None]
     previous: Mapping[Any, Any] = {}
     if before and names:
         same = {"field": field, "operator": "in", "value": names}
         query = {**query, "filters": [*filters, same], "limit": len(names), "having": []}
-        others = await ask({"metricsQuery": query}, before)
+        [others] = await ask(METRICS, query, [before])
         previous = dict.fromkeys(names, 0) | {other[field]: other[first] for other in others}
     if not rows:
         return None
@@ -263,12 +263,12 @@ async def _exploration(ask: Ask, record: object, filters: Filters, period: Perio
     """
     if not isinstance(record, Exploration):
         return Table("Exploration", (), problem=DELETED)
-    query: dict[str, Any] = {"customQuery": record.custom_query}
+    language, query = CUSTOM, record.custom_query or {}
     if record.metrics_query is not None:
         own_filters = record.metrics_query.get("filters") or []
-        query = {"metricsQuery": {**record.metrics_query, "filters": [*own_filters, *filters]}}
+        language, query = METRICS, {**record.metrics_query, "filters": [*own_filters, *filters]}
     try:
-        rows = await ask(query, period)
+        [rows] = await ask(language, query, [period])
     except ApiError as error:
         return Table(record.name, (), problem=str(error))
     columns = tuple(rows[0])[:MAX_COLUMNS] if rows else ()
@@ -286,9 +286,8 @@ async def _exploration(ask: Ask, record: object, filters: Filters, period: Perio
 async def _both(
     ask: Ask, period: Period, before: Period | None, query: Mapping[str, Any]
 ) -> tuple[Rows, Rows]:
-    """The rows of both periods; one empty row without a period before."""
-    rows = await ask({"metricsQuery": query}, period)
-    return rows, await ask({"metricsQuery": query}, before) if before else [{}]
+    rows, *others = await ask(METRICS, query, [period, before] if before else [period])
+    return rows, others[0] if others else [{}]
 
 
 def _name(value: object) -> str:

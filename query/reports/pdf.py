@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from query.reports.charts import HEIGHT, WIDTH
 from query.reports.content import Content, Figure, Row, Table
@@ -212,8 +212,8 @@ def _text(
 
 def _shown(pdf: "FPDF", text: str) -> str:
     """The text as the font can show it."""
-    glyphs = pdf.fonts[FAMILY.lower()].cmap
-    return "".join(char if ord(char) in glyphs else MISSING for char in shown_name(text))
+    font: Any = pdf.fonts[FAMILY.lower()]  # of a TrueType file, as it was added
+    return "".join(char if ord(char) in font.cmap else MISSING for char in shown_name(text))
 
 
 def _color(change: Change) -> str:

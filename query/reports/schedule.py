@@ -31,6 +31,12 @@ class Period(Struct, frozen=True):
     last: date
 
 
+def period_of(start_ms: int, end_ms: int, zone: str) -> Period:
+    """The period between two instants that are the beginning of days."""
+    first, end = (to_local(at_ms, zone).date() for at_ms in (start_ms, end_ms))
+    return Period(start_ms, end_ms, first, end - DAY)
+
+
 def last_period(schedule: Schedule, zone: str, at_ms: int) -> Period:
     """The last period that is over at an instant."""
     today = to_local(at_ms, zone).date()

@@ -20,6 +20,7 @@ from query.resources import (
     saved_records,
     shared_dashboards,
     sign_in,
+    unsubscribe,
     websites,
 )
 from query.resources.oidc import oidc_endpoints
@@ -44,6 +45,7 @@ ENDPOINTS: tuple[QueryEndpoint, ...] = (
     *audit.ENDPOINTS,
     *rate_limits.ENDPOINTS,
     *quarantine.ENDPOINTS,
+    *unsubscribe.ENDPOINTS,
     *refused_items.ENDPOINTS,
     *replays.ENDPOINTS,
 )

@@ -1,0 +1,103 @@
+"""Notices of alerts and reports, and what became of their deliveries, as responses show them."""
+
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal
+
+from msgspec import UNSET, Meta, Struct, UnsetType
+
+from query.resources.pagination import query_integer
+from query.resources.resource import Call
+from schemas.http.openapi import Parameter
+from schemas.registry.notices import Delivery, Notice
+from schemas.runtime.clock import format_instant
+
+DEFAULT_LIMIT, MAX_LIMIT = 20, 200
+LIMIT_PARAMETER = Parameter(
+    "limit",
+    "notices, newest first",
+    {"type": "integer", "minimum": 1, "maximum": MAX_LIMIT, "default": DEFAULT_LIMIT},
+)
+
+
+class ShownDelivery(Struct, rename="camel"):
+    """What became of one notice for one recipient or channel."""
+
+    to: Annotated[str, Meta(description="e-mail address, or id of the channel")]
+    kind: Annotated[str, Meta(description="email, or the kind of the channel")]
+    state: Annotated[str, Meta(description="due, trying, delivered or failed")]
+    due_at: Annotated[str | None, Meta(description="when it is tried next")]
+    attempts: int
+    tried_at: str | None
+    delivered_at: str | None
+    problem: Annotated[str | None, Meta(description="why the last attempt failed")]
+
+
+class ShownNotice(Struct, rename="camel"):
+    """One thing that was told."""
+
+    id: str
+    event: Literal["fired", "recovered", "test", "report"]
+    start: Annotated[str, Meta(description="start of the bucket or period")]
+    end: str
+    value: float | None
+    reference: Annotated[float | None, Meta(description="what the value was compared with")]
+    text: str
+    created_at: str
+    deliveries: list[ShownDelivery]
+    rows: list[dict[str, Any]] | UnsetType = UNSET
+
+
+class NoticeResponse(Struct):
+    """One notice."""
+
+    success: Literal[True]
+    data: ShownNotice
+
+
+class NoticesResponse(Struct):
+    """The newest notices."""
+
+    success: Literal[True]
+    data: list[ShownNotice]
+
+
+def shown_notice(notice: Notice, deliveries: Sequence[Delivery]) -> ShownNotice:
+    """A notice with its deliveries."""
+    content = notice.content
+    return ShownNotice(
+        id=notice.id,
+        event=notice.event.value,
+        start=str(format_instant(notice.start_at)),
+        end=str(format_instant(notice.end_at)),
+        value=content.get("value"),
+        reference=content.get("reference"),
+        text=content.get("text", ""),
+        created_at=str(format_instant(notice.created_at)),
+        deliveries=[_shown_delivery(delivery) for delivery in deliveries],
+        rows=content.get("rows", UNSET),
+    )
+
+
+async def history(
+    call: Call, *, alert_id: str | None = None, report_id: str | None = None
+) -> NoticesResponse:
+    """The newest notices of an alert or a report."""
+    limit = query_integer(call.parameters, "limit", DEFAULT_LIMIT, MAX_LIMIT)
+    notices = call.dependencies.store.notices()
+    newest = await call.dependencies.in_registry(
+        lambda: notices.history(limit, alert_id=alert_id, report_id=report_id)
+    )
+    return NoticesResponse(success=True, data=[shown_notice(*one) for one in newest])
+
+
+def _shown_delivery(delivery: Delivery) -> ShownDelivery:
+    return ShownDelivery(
+        to=delivery.target,
+        kind=delivery.kind,
+        state=delivery.state,
+        due_at=format_instant(delivery.due_at),
+        attempts=delivery.attempts,
+        tried_at=format_instant(delivery.tried_at),
+        delivered_at=format_instant(delivery.delivered_at),
+        problem=delivery.problem or None,
+    )
