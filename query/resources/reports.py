@@ -1,9 +1,9 @@
-"""Requests about one report: preview, send, history."""
+"""Requests about one report: preview, send, history; and the state beside each in a list."""
 
 import asyncio
 import base64
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from starlette.responses import Response
 
@@ -22,6 +22,7 @@ from query.resources.notices import (
     history,
     shown_notice,
 )
+from query.resources.report_state import report_state
 from query.resources.resource import Access, Action, Call
 from query.response.json_response import json_response, uncached
 from schemas.errors import Conflict, Malformed
@@ -43,6 +44,18 @@ POLICY = (
 FORMAT_PARAMETER = openapi.Parameter(
     "format", "form of the report", {"type": "string", "enum": list(FORMATS), "default": "html"}
 )
+
+
+async def states(call: Call, reports: Sequence[Report]) -> Mapping[str, Mapping[str, object]]:
+    """The member `state` of reports, by id."""
+    notices, ids = call.dependencies.store.notices(), [report.id for report in reports]
+    sent = await call.dependencies.in_registry(lambda: notices.last_of_reports(ids))
+    return {
+        report.id: {
+            "state": report_state(report, _zone(call, report), sent.get(report.id), call.now_ms)
+        }
+        for report in reports
+    }
 
 
 async def preview(call: Call, report: Report) -> Response:
@@ -87,8 +100,11 @@ async def report_history(call: Call, report: Report) -> Response:
 
 
 def _last_period(call: Call, report: Report) -> Period:
-    zone = call.dependencies.registry.websites[report.website_id].timezone
-    return last_period(Schedule(report.schedule), zone, call.now_ms)
+    return last_period(Schedule(report.schedule), _zone(call, report), call.now_ms)
+
+
+def _zone(call: Call, report: Report) -> str:
+    return call.dependencies.registry.websites[report.website_id].timezone
 
 
 def _targets(call: Call, report: Report) -> Sequence[Target]:
