@@ -26,7 +26,10 @@ def alert_message(
     when = span_text((notice.start_at, notice.end_at), website.timezone)
     facts = [Fact("Website", website.domain)]
     if not is_test:
-        facts += [Fact("Condition", condition_text(alert)), Fact("When", f"{when} ({website.timezone})")]
+        facts += [
+            Fact("Condition", condition_text(alert)),
+            Fact("When", f"{when} ({website.timezone})"),
+        ]
     return Message(
         event=notice.event.value,
         title=f"{TITLES[notice.event].format(name=name)} · {domain}",

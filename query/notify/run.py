@@ -10,9 +10,10 @@ import secrets
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 
+from query.notify.reports_due import ReportsDue
+
 from query.dependencies import QueryDependencies
 from query.notify.deliver import Deliveries, Render
-from query.notify.reports_due import ReportsDue
 from query.notify.rules import Alerts
 from schemas.errors import ApiError
 from schemas.registry.notices import RegistryNotices
