@@ -31,6 +31,10 @@ from query.engine.table_offsets import TableOffsets
 from query.engine.tenant_limits import ExportLimiter, TenantLimiter
 from query.engine.topic_watermarks import TopicWatermarks
 from query.metrics import catalogue as metrics_catalogue
+from query.notify.deliver import Deliveries
+from query.notify.reports_due import ReportsDue
+from query.notify.rules import Alerts
+from query.notify.run import Notifier
 from query.prepared.erased_copies import ErasedCopies
 from query.prepared.prepared_results import PreparedResults, prepared_results
 from query.resources import endpoints
@@ -175,6 +179,15 @@ def create_app(
         purge_days=settings.purge_days,
         stale_seconds=settings.registry_stale_hours * 3600 or inf,
         access=people_access(settings),
+        webhook_networks=parse_networks(settings.webhook_networks),
+    )
+    notices = store.notices()
+    notifier = Notifier(
+        dependencies,
+        notices,
+        name,
+        [Alerts(dependencies, notices).check_due, ReportsDue(dependencies, notices).write_due],
+        Deliveries(dependencies, notices),
     )
     copies = ErasedCopies(lambda: dependencies.registry, dependencies.snapshots, source, results)
     probe = ReadinessProbe(dependencies, settings.data / "run")
@@ -208,6 +221,7 @@ def create_app(
             watermarks.run,
             parse_ahead,
             copies.run,
+            notifier.run,
             *([results.run] if results else []),
         ),
     )

@@ -20,9 +20,9 @@ def alert_message(
 ) -> Message:
     """The message of a notice of an alert."""
     name, domain = alert.name, website.name or website.domain
-    numbers = {key: notice.content.get(key) for key in ("value", "reference", "sentence")}
+    text = str(notice.content.get("text", "")).rstrip(".")
     is_test = notice.event is NoticeEvent.TEST
-    sentence = TEST_SENTENCE if is_test else f"{str(numbers['sentence']).rstrip('.')}."
+    sentence = TEST_SENTENCE if is_test else f"{text}."
     when = span_text((notice.start_at, notice.end_at), website.timezone)
     facts = [Fact("Website", website.domain)]
     if not is_test:
@@ -43,8 +43,7 @@ def alert_message(
             "website": {"id": website.id, "domain": website.domain},
             "start": format_instant(notice.start_at),
             "end": format_instant(notice.end_at),
-            "rows": notice.content.get("rows", []),
-            **numbers,
+            **{key: notice.content.get(key) for key in ("value", "reference", "rows")},
         },
         occurred_at=notice.created_at,
     )

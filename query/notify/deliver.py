@@ -6,16 +6,16 @@ Killed between sending and writing, a delivery is sent again two minutes later, 
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 
 from query.dependencies import QueryDependencies
 from query.notify.alert_message import alert_message
 from query.notify.channels import NotSent, OpenedChannel, send
 from query.notify.guarded_http import GuardedHttp
-from query.notify.message import Message
+from query.notify.report_mails import MadeReport, mail_of, make_report, message_of
 from query.notify.unsubscribe import unsubscribe_url
+from schemas.errors import ApiError
 from schemas.mail.mailer import MailNotSent
-from schemas.mail.message import Mail
 from schemas.mail.notice_mails import notice_mail
 from schemas.registry import Alert, Channel, Report, Website
 from schemas.registry.channel_secrets import open_channel_field
@@ -33,30 +33,12 @@ NO_CHANNEL = "The channel was deleted"
 RESEALED = "The secrets of the channel cannot be read after a restore; give its address anew"
 
 
-class RenderedReport:
-    """A report that is ready to be sent."""
-
-    def mail(self, to: str, unsubscribe: str, message_id: str) -> Mail:
-        """The mail to one recipient."""
-        raise NotImplementedError
-
-    def message(self) -> Message:
-        """What a channel is told."""
-        raise NotImplementedError
-
-
-Render = Callable[[QueryDependencies, Report, Website, Notice], Awaitable[RenderedReport]]
-
-
 class Deliveries:
     """Sends what is due; correct also when several processes do."""
 
-    def __init__(
-        self, dependencies: QueryDependencies, notices: RegistryNotices, render: Render
-    ) -> None:
+    def __init__(self, dependencies: QueryDependencies, notices: RegistryNotices) -> None:
         self._dependencies = dependencies
         self._notices = notices
-        self._render = render
         self._http = GuardedHttp(dependencies.webhook_networks)
 
     async def deliver_due(self) -> int:
@@ -64,7 +46,7 @@ class Deliveries:
         now = self._dependencies.clock()
         due = await self._dependencies.in_registry(lambda: self._notices.due(now, BATCH))
         turns = asyncio.Semaphore(CONCURRENCY)
-        reports: dict[str, RenderedReport] = {}
+        reports: dict[str, MadeReport] = {}
 
         async def in_turn(delivery: Delivery, notice: Notice) -> None:
             async with turns:
@@ -74,7 +56,7 @@ class Deliveries:
         return len(due)
 
     async def _attempt(
-        self, delivery: Delivery, notice: Notice, reports: dict[str, RenderedReport]
+        self, delivery: Delivery, notice: Notice, reports: dict[str, MadeReport]
     ) -> None:
         dependencies, notices = self._dependencies, self._notices
         now = dependencies.clock()
@@ -84,17 +66,21 @@ class Deliveries:
         try:
             async with asyncio.timeout(SEND_SECONDS):
                 await self._send(claimed, notice, reports)
-        except (NotSent, TimeoutError) as error:
+        except (NotSent, ApiError, TimeoutError) as error:
             await self._note_failure(claimed, error)
             return
         done_at = dependencies.clock()
         await dependencies.in_registry(lambda: notices.delivered(claimed, done_at))
         log.info("delivered", extra={"delivery": claimed.id, "to": claimed.kind})
 
-    async def _note_failure(self, claimed: Delivery, error: NotSent | TimeoutError) -> None:
+    async def _note_failure(
+        self, claimed: Delivery, error: NotSent | ApiError | TimeoutError
+    ) -> None:
         failed_at = self._dependencies.clock()
         problem, retry_at, refused = f"no answer within {SEND_SECONDS:g} s", 0, False
-        if isinstance(error, NotSent):
+        if isinstance(error, ApiError):
+            problem = error.message
+        elif isinstance(error, NotSent):
             problem, refused = error.problem, error.refused
             retry_at = failed_at + round((error.retry_after_seconds or 0) * 1000)
         log.warning("not delivered", extra={"delivery": claimed.id, "reason": problem})
@@ -105,7 +91,7 @@ class Deliveries:
         )
 
     async def _send(
-        self, delivery: Delivery, notice: Notice, reports: dict[str, RenderedReport]
+        self, delivery: Delivery, notice: Notice, reports: dict[str, MadeReport]
     ) -> None:
         """NotSent."""
         registry = self._dependencies.registry
@@ -115,7 +101,8 @@ class Deliveries:
         if website is None or not isinstance(source, Alert | Report):
             raise NotSent("The alert or report was deleted", refused=True)
         if isinstance(source, Report) and notice.id not in reports:
-            reports[notice.id] = await self._render(self._dependencies, source, website, notice)
+            span = (notice.start_at, notice.end_at)
+            reports[notice.id] = await make_report(self._dependencies, source, span)
         if delivery.kind == EMAIL:
             await self._mail(delivery, notice, source, website, reports)
             return
@@ -125,7 +112,7 @@ class Deliveries:
         message = (
             alert_message(self._dependencies, source, website, notice)
             if isinstance(source, Alert)
-            else reports[notice.id].message()
+            else message_of(reports[notice.id], notice.created_at)
         )
         opened = open_channel(channel, self._dependencies.sign_ins.secret)
         await send(opened, message, delivery.id, self._dependencies.clock(), self._http)
@@ -136,14 +123,13 @@ class Deliveries:
         notice: Notice,
         source: Alert | Report,
         website: Website,
-        reports: Mapping[str, RenderedReport],
+        reports: Mapping[str, MadeReport],
     ) -> None:
         dependencies, recipient = self._dependencies, delivery.target
         if dependencies.access.mailer is None:
             raise NotSent(NO_MAIL)
         if recipient not in source.recipients:
             raise NotSent("The recipient gets no more of these mails", refused=True)
-        unsubscribe = unsubscribe_url(dependencies, source, recipient)
         if isinstance(source, Alert):
             message = alert_message(dependencies, source, website, notice)
             mail = notice_mail(
@@ -154,10 +140,16 @@ class Deliveries:
                 message.link,
                 website=message.website,
                 delivery_id=delivery.id,
-                unsubscribe=unsubscribe,
+                unsubscribe=unsubscribe_url(
+                    dependencies.access.query_url,
+                    dependencies.sign_ins,
+                    source.id,
+                    recipient,
+                    dependencies.clock(),
+                ),
             )
         else:
-            mail = reports[notice.id].mail(recipient, unsubscribe, delivery.id)
+            mail = mail_of(dependencies, reports[notice.id], recipient, delivery.id)
         try:
             await dependencies.access.mailer.send(mail)
         except MailNotSent as error:

@@ -280,14 +280,14 @@ def _content(check: Check, finding: Finding, event: NoticeEvent) -> dict[str, ob
     when = span_text(check.span, check.website.timezone)
     value = "no number" if finding.value is None else shown(finding.value)
     if alert.condition == "new" and event is NoticeEvent.FIRED:
-        sentence = f"{value} new {when}: {finding.words}"
+        text = f"{value} new {when}: {finding.words}"
     elif finding.words and not (alert.condition == "nothing" and finding.value):
-        sentence = f"{value} {when}; {finding.words}"
+        text = f"{value} {when}; {finding.words}"
     else:
-        sentence = f"{value} {when}"
+        text = f"{value} {when}"
     return {
         "value": finding.value,
         "reference": finding.reference,
-        "sentence": sentence,
+        "text": text,
         "rows": list(finding.rows),
     }

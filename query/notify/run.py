@@ -7,14 +7,11 @@ saves work and nothing else: what is told once is decided by the transactions of
 import asyncio
 import logging
 import secrets
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 
-from query.notify.reports_due import ReportsDue
-
 from query.dependencies import QueryDependencies
-from query.notify.deliver import Deliveries, Render
-from query.notify.rules import Alerts
+from query.notify.deliver import Deliveries
 from schemas.errors import ApiError
 from schemas.registry.notices import RegistryNotices
 
@@ -28,18 +25,26 @@ KEPT_MS = 90 * 86_400_000
 FORGET_SECONDS = 3600.0
 
 
+Work = Callable[[], Awaitable[int]]
+
+
 class Notifier:
     """Runs until cancelled; a failure is logged once, and tried again."""
 
-    def __init__(self, dependencies: QueryDependencies, name: str, render: Render) -> None:
-        notices = dependencies.store.notices()
+    def __init__(
+        self,
+        dependencies: QueryDependencies,
+        notices: RegistryNotices,
+        name: str,
+        checks: Sequence[Work],
+        deliveries: Deliveries,
+    ) -> None:
         self._dependencies = dependencies
-        self._notices: RegistryNotices = notices
+        self._notices = notices
         self._holder = f"{name[:40]}-{secrets.token_hex(8)}"
         self._leads = False
-        self._alerts = Alerts(dependencies, notices)
-        self._reports = ReportsDue(dependencies, notices)
-        self._deliveries = Deliveries(dependencies, notices, render)
+        self._checks = checks
+        self._deliveries = deliveries
 
     async def run(self) -> None:
         """Renew the lease, check and deliver beside each other: a slow receiver delays no check."""
@@ -80,8 +85,8 @@ class Notifier:
 
     async def _check(self) -> None:
         if self._leads:
-            await self._alerts.check_due()
-            await self._reports.write_due()
+            for check in self._checks:
+                await check()
 
     async def _deliver(self) -> None:
         if not self._leads:

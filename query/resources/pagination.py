@@ -1,8 +1,9 @@
 """One page of a registry list, oldest first."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
+import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -24,8 +25,13 @@ async def list_page(
     kind: type[RecordT],
     where: Mapping[str, Any],
     to_resource: Callable[[RecordT], object],
+    beside: Callable[[Sequence[RecordT]], Awaitable[Mapping[str, Mapping[str, object]]]]
+    | None = None,
 ) -> Response:
-    """The page of `page` and `limit` in the query string; Malformed names the rule."""
+    """The page of `page` and `limit` in the query string; Malformed names the rule.
+
+    `beside` gives further members by id.
+    """
     params = request.query_params
     limit = query_integer(params, "limit", DEFAULT_LIMIT, MAX_LIMIT)
     page = query_integer(params, "page", 1, MAX_PAGE)
@@ -34,6 +40,10 @@ async def list_page(
         lambda: dependencies.store.list(kind, limit=limit, offset=(page - 1) * limit, **where)
     )
     data = [to_resource(record) for record in records]
+    if beside is not None:
+        members = await beside(records)
+        pairs = zip(data, records, strict=True)
+        data = [{**msgspec.to_builtins(shown), **members[one.id]} for shown, one in pairs]
     return json_response({"success": True, "data": data, "meta": PageMeta(page, limit, total)})
 
 

@@ -171,11 +171,16 @@ class Create(Verb, frozen=True, kw_only=True):
     """By default that which shows one."""
 
 
+Beside = Callable[[Call, Sequence[Any]], Awaitable[Mapping[str, Mapping[str, object]]]]
+"""Members that responses show beside those of records, by id."""
+
+
 class List(Verb, frozen=True, kw_only=True):
     """GET: one page, oldest first."""
 
     where: Callable[[Call], Mapping[str, Equals]]
     """What the columns of listed records equal; None: any value."""
+    beside: Beside | None = None
 
 
 class Show(Verb, frozen=True, kw_only=True):
@@ -270,7 +275,8 @@ async def _list(
 ) -> Response:
     call = await verb.access.authorize(dependencies, request)
     where, shows = verb.where(call), partial(resource.shows, call)
-    return await list_page(dependencies, request, resource.record, where, shows)
+    beside = partial(verb.beside, call) if verb.beside else None
+    return await list_page(dependencies, request, resource.record, where, shows, beside)
 
 
 async def _show(

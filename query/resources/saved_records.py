@@ -1,16 +1,17 @@
 """Saved records of websites: a Resource for each of SAVED_TYPES."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 from msgspec import structs
 
-from query.resources import reports
+from query.resources import alerts, channels, reports
 from query.resources.pagination import page_parameters
 from query.resources.resource import (
     Access,
     Action,
+    Beside,
     Call,
     Create,
     Created,
@@ -33,7 +34,7 @@ from query.resources.saved_validation import validate_record
 from schemas.errors import Conflict, Malformed, NotFound
 from schemas.http.auth import authorize_website
 from schemas.http.openapi import Parameter
-from schemas.registry import Channel, Exploration, KeyScope, Report, SavedRecord, Website
+from schemas.registry import Alert, Channel, Exploration, KeyScope, Report, SavedRecord, Website
 from schemas.registry.record_limits import MAX_RECORDS
 
 WEBSITE_PARAMETER = Parameter(
@@ -43,8 +44,13 @@ OWN_WEBSITE_PARAMETER = Parameter("website_id", "the website of the record; not 
 REFERENCES: Mapping[str, type[SavedRecord]] = {"channels": Channel, "explorations": Exploration}
 """Fields with ids of other records of the same website."""
 READS = Access((KeyScope.READ_DATA,))
-ACTIONS: Mapping[type[SavedRecord], Sequence[Action]] = {Report: reports.ACTIONS}
+ACTIONS: Mapping[type[SavedRecord], Sequence[Action]] = {
+    Alert: alerts.ACTIONS,
+    Channel: channels.ACTIONS,
+    Report: reports.ACTIONS,
+}
 """Further requests about one record."""
+BESIDE: Mapping[type[SavedRecord], Beside] = {Alert: alerts.states}
 
 
 async def make(saved: SavedType, call: Call) -> Created:
@@ -84,6 +90,20 @@ def _website(call: Call) -> Website:
     return authorize_website(call.dependencies.registry, call.key, website_id)
 
 
+def _details(
+    saved: SavedType,
+) -> Callable[[Call, SavedRecord], Awaitable[Mapping[str, object]]] | None:
+    """What the response of one record shows besides."""
+    beside = BESIDE.get(saved.record)
+    if beside is None:
+        return None
+
+    async def details(call: Call, record: SavedRecord) -> Mapping[str, object]:
+        return (await beside(call, [record]))[record.id]
+
+    return details
+
+
 def _resource(saved: SavedType) -> Resource[Any]:
     name, word, words = saved.record.__name__, saved.word, saved.words
     needed = " or ".join(f"`{scope}`" for scope in saved.scopes)
@@ -115,12 +135,19 @@ def _resource(saved: SavedType) -> Resource[Any]:
         ),
         list=List(
             where=lambda call: {"website_id": _website(call).id},
+            beside=BESIDE.get(saved.record),
             access=READS,
             operation_id=f"list{words.title().replace(' ', '')}",
             summary=f"List {words}, oldest first",
             parameters=(WEBSITE_PARAMETER, *page_parameters(words)),
         ),
-        show=Show(**one, access=READS, operation_id=f"show{name}", summary=f"Show {saved.a_word}"),
+        show=Show(
+            **one,
+            access=READS,
+            operation_id=f"show{name}",
+            summary=f"Show {saved.a_word}",
+            details=_details(saved),
+        ),
         update=Update(
             **one,
             body=saved.bodies.changes,

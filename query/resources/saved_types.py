@@ -14,6 +14,7 @@ from query.custom.request import CustomRequest
 from query.metrics.request import MetricsRequest
 from query.request.body import convert
 from query.request.filters import Filter
+from query.resources.alert_state import ShownState
 from query.resources.saved_validation import check_given_address, validate_record
 from query.response.bodies import response_types
 from query.standard.request import StandardRequestBody
@@ -60,6 +61,10 @@ SHOWN_ONCE: Mapping[type[SavedRecord], tuple[str, Any]] = {
     Channel: ("secret", Annotated[str, SECRET_MEANING] | UnsetType),
 }
 """What only the response that creates a record shows."""
+SHOWN_BESIDE: Mapping[type[SavedRecord], tuple[str, Any]] = {
+    Alert: ("state", ShownState | UnsetType),
+}
+"""What lists and the response of one record show besides."""
 
 
 class SavedType(Struct, frozen=True):
@@ -361,6 +366,8 @@ def _bodies(saved: SavedType) -> SavedBodies:
     shown = [_shown(field) for field in fields if field.name not in saved.record.unseen()]
     if saved.record in SHOWN_ONCE:
         shown.append((*SHOWN_ONCE[saved.record], UNSET))
+    if saved.record in SHOWN_BESIDE:
+        shown.append((*SHOWN_BESIDE[saved.record], UNSET))
     data = _define(f"{name}Resource", saved.record.__doc__, shown)
     one, page = response_types(name, saved.word, saved.words, data)
     updates = f"The body that updates {saved.a_word}: absent fields stay, null clears a field."

@@ -270,6 +270,13 @@ class RegistryNotices:
                 of_notice.setdefault(row["notice_id"], []).append(Delivery(**row))
         return [(notices[name], of_notice.get(name, [])) for name in ids if name in notices]
 
+    def deliveries_of(self, notice_id: str) -> Sequence[Delivery]:
+        """The deliveries of a notice."""
+        query = sa.select(DELIVERIES).where(DELIVERIES.c.notice_id == notice_id)
+        with self._connections.engine().connect() as connection:
+            rows = connection.execute(query.order_by(DELIVERIES.c.id)).mappings()
+            return [Delivery(**row) for row in rows]
+
     def forget(self, created_before_ms: int) -> None:
         """Delete notices from before an instant, with their deliveries."""
         old = sa.delete(NOTICES).where(NOTICES.c.created_at < created_before_ms)

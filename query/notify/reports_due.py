@@ -1,4 +1,4 @@
-"""Finds reports that are due: once for each period, after its end and when all its events are there.
+"""Finds reports that are due: once for each period, when all its events are there.
 
 After a pause only the newest period is sent.
 """

@@ -1,0 +1,82 @@
+"""Requests about one alert: test and history; and the state that a list shows beside each."""
+
+from collections.abc import Mapping, Sequence
+
+from starlette.responses import Response
+
+from query.notify.rules import targets_of
+from query.resources.alert_state import shown_state
+from query.resources.notices import (
+    LIMIT_PARAMETER,
+    NoticeResponse,
+    NoticesResponse,
+    history,
+    shown_notice,
+)
+from query.resources.resource import Access, Action, Call
+from query.response.json_response import json_response
+from schemas.errors import Conflict, Malformed
+from schemas.http import openapi
+from schemas.registry import Alert, KeyScope
+from schemas.registry.notices import NoticeEvent, new_notice
+
+NOBODY = "The alert has no recipients and no channels; add some, then retry"
+
+
+async def states(call: Call, alerts: Sequence[Alert]) -> Mapping[str, Mapping[str, object]]:
+    """The member `state` of alerts, by id."""
+    notices, ids = call.dependencies.store.notices(), [alert.id for alert in alerts]
+    found = await call.dependencies.in_registry(lambda: notices.alert_states(ids))
+    return {
+        alert.id: {"state": shown_state(alert, found.get(alert.id), call.now_ms)}
+        for alert in alerts
+    }
+
+
+async def test_alert(call: Call, alert: Alert) -> Response:
+    """POST: tell its recipients and channels a test, also while it is muted."""
+    targets = targets_of(call.dependencies, alert)
+    if not targets:
+        raise Conflict(NOBODY)
+    now, notices = call.now_ms, call.dependencies.store.notices()
+    notice = new_notice(
+        NoticeEvent.TEST, alert.website_id, (now, now), now, alert_id=alert.id, once=False
+    )
+    await call.dependencies.in_registry(lambda: notices.add(notice, targets, now))
+    deliveries = await call.dependencies.in_registry(lambda: notices.deliveries_of(notice.id))
+    return json_response(NoticeResponse(success=True, data=shown_notice(notice, deliveries)))
+
+
+async def alert_history(call: Call, alert: Alert) -> Response:
+    """GET: what it told."""
+    return json_response(await history(call, alert_id=alert.id))
+
+
+ACTIONS = (
+    Action(
+        access=Access(
+            (KeyScope.WRITE_RECORDS, KeyScope.MANAGE_WEBSITES), also=(KeyScope.READ_DATA,)
+        ),
+        run=test_alert,
+        path="/test",
+        operation_id="testAlert",
+        summary="Test an alert: its recipients and channels are told at once",
+        description="Also while it is muted, and in quiet hours. The key needs `write:records` or "
+        "`manage:websites`, and `read:data`. 409 when the alert has nobody to tell. `GET "
+        "…/history` shows what became of the deliveries.",
+        response=openapi.Response(200, "the notice", NoticeResponse),
+        errors=(Conflict,),
+    ),
+    Action(
+        access=Access((KeyScope.READ_DATA,)),
+        run=alert_history,
+        method="GET",
+        path="/history",
+        operation_id="listAlertHistory",
+        summary="List when an alert fired, newest first, with each delivery",
+        parameters=(LIMIT_PARAMETER,),
+        response=openapi.Response(200, "the newest notices", NoticesResponse),
+        errors=(Malformed,),
+    ),
+)
+"""Requests about one alert beside those of every saved record."""
