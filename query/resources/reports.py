@@ -8,6 +8,7 @@ from starlette.responses import Response
 
 from query.dependencies import QUERY_ERRORS
 from query.notify.report_mails import dashboard_link, file_name, read_report
+from query.notify.reports_due import report_notice
 from query.notify.rules import targets_of
 from query.reports.charts import chart_of
 from query.reports.content import Content
@@ -28,7 +29,6 @@ from schemas.errors import Conflict, Malformed
 from schemas.http import openapi
 from schemas.plans import Group
 from schemas.registry import KeyScope, Report
-from schemas.registry.notices import NoticeEvent, new_notice
 
 FORMATS = {
     "html": "text/html; charset=utf-8",
@@ -66,18 +66,10 @@ async def send(call: Call, report: Report) -> Response:
     if not targets:
         raise Conflict("The report has no recipients and no channels; add some, then retry")
     period, now = _last_period(call, report), call.now_ms
-    notice = new_notice(
-        NoticeEvent.REPORT,
-        report.website_id,
-        (period.start_ms, period.end_ms),
-        now,
-        report_id=report.id,
-        once=False,
-    )
+    notice = report_notice(report, period, now, once=False)
     dependencies, notices = call.dependencies, call.dependencies.store.notices()
     await dependencies.in_registry(lambda: notices.add(notice, targets, now))
-    newest = await dependencies.in_registry(lambda: notices.history(10, report_id=report.id))
-    deliveries = next((each for one, each in newest if one.id == notice.id), ())
+    deliveries = await dependencies.in_registry(lambda: notices.deliveries_of(notice.id))
     return json_response(NoticeResponse(success=True, data=shown_notice(notice, deliveries)))
 
 
