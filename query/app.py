@@ -120,6 +120,8 @@ class QueryService(Struct, frozen=True):
     """Keeps the registry snapshot fresh while the application runs."""
     results: PreparedResults | None
     """Prepared results, unless they are switched off."""
+    notifier: Notifier
+    """Tells what alerts and reports have to tell."""
 
 
 def create_app(
@@ -243,7 +245,7 @@ def create_app(
         standard_pool.close()
         custom_pool.close()
 
-    return QueryService(app, probe.lake_problem, close, dependencies.follower, results)
+    return QueryService(app, probe.lake_problem, close, dependencies.follower, results, notifier)
 
 
 def paths_of(router: Router) -> Sequence[str]:

@@ -12,6 +12,7 @@ from msgspec import NODEFAULT
 from msgspec.structs import FieldInfo, replace
 
 from deploy.cli.context import CliContext, require_changes
+from deploy.cli.notices import add_notice_commands
 from deploy.cli.record_commands import RecordGroup
 from query.resources.saved_types import (
     SAVED_TYPES,
@@ -194,3 +195,5 @@ def _members(saved: SavedType, options: Mapping[str, Any]) -> dict[str, Any]:
     alerts,
     reports,
 ) = map(_group, SAVED_TYPES)
+
+add_notice_commands(alerts, reports)

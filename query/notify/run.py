@@ -50,9 +50,9 @@ class Notifier:
         """Renew the lease, check and deliver beside each other: a slow receiver delays no check."""
         try:
             async with asyncio.TaskGroup() as tasks:
-                tasks.create_task(self._repeat(self._hold_lease, RENEW_SECONDS))
-                tasks.create_task(self._repeat(self._check, TICK_SECONDS))
-                tasks.create_task(self._repeat(self._deliver, TICK_SECONDS))
+                tasks.create_task(self._repeat(self.hold_lease, RENEW_SECONDS))
+                tasks.create_task(self._repeat(self.check, TICK_SECONDS))
+                tasks.create_task(self._repeat(self.deliver, TICK_SECONDS))
                 tasks.create_task(self._repeat(self._forget, FORGET_SECONDS))
         finally:
             if self._leads:
@@ -73,7 +73,8 @@ class Notifier:
                 log.exception("notifier failed")
             await asyncio.sleep(seconds)
 
-    async def _hold_lease(self) -> None:
+    async def hold_lease(self) -> None:
+        """Take or renew the lease; ApiError while the registry is away."""
         now = self._dependencies.clock()
         try:
             self._leads = await self._dependencies.in_registry(
@@ -83,12 +84,14 @@ class Notifier:
             self._leads = False
             raise
 
-    async def _check(self) -> None:
+    async def check(self) -> None:
+        """Check what is due."""
         if self._leads:
             for check in self._checks:
                 await check()
 
-    async def _deliver(self) -> None:
+    async def deliver(self) -> None:
+        """Deliver until nothing is due."""
         if not self._leads:
             return
         while await self._deliveries.deliver_due():

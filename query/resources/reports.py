@@ -9,6 +9,7 @@ from starlette.responses import Response
 
 from query.dependencies import QUERY_ERRORS
 from query.notify.report_mails import dashboard_link, file_name, read_report
+from query.notify.reports_due import report_notice
 from query.reports.charts import chart_of
 from query.reports.content import Content
 from query.reports.csv import report_csv
@@ -28,8 +29,8 @@ from query.response.json_response import json_response, uncached
 from schemas.errors import Conflict, Malformed
 from schemas.http import openapi
 from schemas.plans import Group
-from schemas.registry import Channel, KeyScope, Report
-from schemas.registry.notices import EMAIL, NoticeEvent, Target, new_notice
+from schemas.registry import KeyScope, Report
+from schemas.registry.notices import targets_of
 
 FORMATS = {
     "html": "text/html; charset=utf-8",
@@ -75,22 +76,15 @@ async def preview(call: Call, report: Report) -> Response:
 
 async def send(call: Call, report: Report) -> Response:
     """POST: tell recipients and channels of the last period that is over; again, if they were."""
-    targets = _targets(call, report)
+    saved = call.dependencies.registry.saved.of_website(report.website_id)
+    targets = targets_of(report, saved.by_id)
     if not targets:
         raise Conflict("The report has no recipients and no channels; add some, then retry")
     period, now = _last_period(call, report), call.now_ms
-    notice = new_notice(
-        NoticeEvent.REPORT,
-        report.website_id,
-        (period.start_ms, period.end_ms),
-        now,
-        report_id=report.id,
-        once=False,
-    )
+    notice = report_notice(report, period, now, once=False)
     dependencies, notices = call.dependencies, call.dependencies.store.notices()
     await dependencies.in_registry(lambda: notices.add(notice, targets, now))
-    newest = await dependencies.in_registry(lambda: notices.history(10, report_id=report.id))
-    deliveries = next((each for one, each in newest if one.id == notice.id), ())
+    deliveries = await dependencies.in_registry(lambda: notices.deliveries_of(notice.id))
     return json_response(NoticeResponse(success=True, data=shown_notice(notice, deliveries)))
 
 
@@ -105,15 +99,6 @@ def _last_period(call: Call, report: Report) -> Period:
 
 def _zone(call: Call, report: Report) -> str:
     return call.dependencies.registry.websites[report.website_id].timezone
-
-
-def _targets(call: Call, report: Report) -> Sequence[Target]:
-    saved = call.dependencies.registry.saved.of_website(report.website_id)
-    channels = [saved.by_id.get(name) for name in report.channels]
-    return [
-        *(Target(EMAIL, address) for address in report.recipients),
-        *(Target(one.kind, one.id) for one in channels if isinstance(one, Channel)),
-    ]
 
 
 def _encoded(form: str, content: Content, links: Links, now_ms: int) -> bytes:

@@ -18,6 +18,7 @@ from msgspec import Struct, structs
 from schemas.registry.connections import RegistryConnections
 from schemas.registry.database import ALERT_STATES, DELIVERIES, LEASES, NOTICES
 from schemas.registry.ids import random_id
+from schemas.registry.saved_records import Alert, Channel, Report
 
 MINUTE_MS = 60_000
 RETRY_MINUTES = (2, 5, 15, 60, 180, 360, 720)
@@ -101,6 +102,15 @@ class AlertState(Struct, frozen=True):
     value: float | None = None
     problem: str = ""
     """Why the last bucket could not be checked."""
+
+
+def targets_of(record: Alert | Report, saved: Mapping[str, object]) -> Sequence[Target]:
+    """Whom an alert or report tells: recipients, and channels that are among `saved` by id."""
+    channels = [saved.get(name) for name in record.channels]
+    return (
+        *(Target(EMAIL, address) for address in record.recipients),
+        *(Target(one.kind, one.id) for one in channels if isinstance(one, Channel)),
+    )
 
 
 def new_notice(

@@ -1,6 +1,7 @@
 """Reports over HTTP: numbers worked out by hand, preview, send, history."""
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -9,15 +10,16 @@ import pytest
 from tests.query.lake import Stored, a_view, an_event
 from tests.query.query_service import InProcessService, reused, start_service
 
-SEARCH = {"channel": "Organic Search", "referrer_name": "Google"}
-DIRECT = {"channel": "Direct"}
-GERMAN, FRENCH = {"country": "DE", "device_type": "desktop"}, {"country": "FR"}
+SEARCH: Mapping[str, Any] = {"channel": "Organic Search", "referrer_name": "Google"}
+DIRECT: Mapping[str, Any] = {"channel": "Direct"}
+GERMAN: Mapping[str, Any] = {"country": "DE", "device_type": "desktop"}
+FRENCH: Mapping[str, Any] = {"country": "FR"}
 
 
 def two_weeks() -> list[Stored]:
     """16 to 22 November: u1 sees one page. 23 to 29: u1 sees two and buys; u2 and u3 see one."""
     at = "2026-11-24T10:0{}:00Z".format
-    last = {"visitor": "u1", "session": "s1", **GERMAN}
+    last: Mapping[str, Any] = {"visitor": "u1", "session": "s1", **GERMAN}
     return [
         a_view("/", at="2026-11-18T09:00:00Z", visitor="u1", session="s0", **DIRECT, **GERMAN),
         a_view("/", at=at(0), **last, **SEARCH),
