@@ -24,7 +24,7 @@ from query.notify.conditions import (
     number_in,
     shown,
 )
-from query.notify.questions import Answer, Question, Span, ask, question_of
+from query.notify.saved_queries import Answer, SavedQuery, Span, ask, query_of
 from query.notify.span_text import span_text
 from schemas.errors import ApiError, Unavailable
 from schemas.http.limit_counts import COLLECTOR
@@ -151,7 +151,7 @@ class Alerts:
         if alert.signal is not None:
             return against_threshold(alert, await self._signal(check))
         asked = [check.span, *_compared(check)]
-        answer = await ask(self._dependencies, check.website, _question(alert), asked)
+        answer = await ask(self._dependencies, check.website, _query(alert), asked)
         if answer.watermark_ms is None or answer.watermark_ms < check.span[1]:
             return None
         return _judged(alert, answer)
@@ -222,13 +222,13 @@ def _compared(check: Check) -> Sequence[Span]:
     return []
 
 
-def _question(alert: Alert) -> Question:
-    question = question_of(alert)
-    if alert.condition != "new" or "limit" in question.body:
-        return question
-    if question.language == "standard_query":
-        return question
-    return structs.replace(question, body={**question.body, "limit": NEW_ROWS})
+def _query(alert: Alert) -> SavedQuery:
+    query = query_of(alert)
+    if alert.condition != "new" or "limit" in query.body:
+        return query
+    if query.language == "standard_query":
+        return query
+    return structs.replace(query, body={**query.body, "limit": NEW_ROWS})
 
 
 def _judged(alert: Alert, answer: Answer) -> Finding:
@@ -300,7 +300,7 @@ def _watched(alert: Alert) -> str:
     """What the number counts, as `page views`."""
     if alert.signal is not None:
         return SIGNAL_WORDS[alert.signal]
-    body = question_of(alert).body
+    body = query_of(alert).body
     selected: Any = alert.column or next(
         iter(body.get("metrics") or body.get("query", {}).get("selects") or body["parameters"])
     )

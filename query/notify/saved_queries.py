@@ -38,7 +38,7 @@ Span = tuple[int, int]
 """Start and end in Unix milliseconds; the end is exclusive."""
 
 
-class Question(Struct, frozen=True):
+class SavedQuery(Struct, frozen=True):
     """A query without dates, in one of the three languages."""
 
     language: str
@@ -56,25 +56,25 @@ class Answer(Struct, frozen=True):
     watermark_ms: int | None
 
 
-def question_of(saved: Alert | Exploration) -> Question:
+def query_of(saved: Alert | Exploration) -> SavedQuery:
     """The query of a saved record."""
     for language in ("metrics_query", "custom_query", "standard_query"):
         if (body := getattr(saved, language, None)) is not None:
-            return Question(language, body)
-    return Question("metrics_query", EVERYTHING)
+            return SavedQuery(language, body)
+    return SavedQuery("metrics_query", EVERYTHING)
 
 
-def metrics(**body: Any) -> Question:
+def metrics(**body: Any) -> SavedQuery:
     """A metrics query; members by their wire names."""
-    return Question("metrics_query", body)
+    return SavedQuery("metrics_query", body)
 
 
 async def ask(
-    dependencies: QueryDependencies, website: Website, question: Question, spans: Sequence[Span]
+    dependencies: QueryDependencies, website: Website, query: SavedQuery, spans: Sequence[Span]
 ) -> Answer:
     """The rows of each span; ApiError when one cannot be answered."""
     subject = subject_of(dependencies, website)
-    plans = [_plan(dependencies, website, subject, question, span) for span in spans]
+    plans = [_plan(dependencies, website, subject, query, span) for span in spans]
     budget = ResponseBudget(
         dependencies.response_memory, subject.tenant, dependencies.timeout_seconds
     )
@@ -111,16 +111,16 @@ def _plan(
     dependencies: QueryDependencies,
     website: Website,
     subject: QuerySubject,
-    question: Question,
+    query: SavedQuery,
     span: Span,
 ) -> Any:
     """The plan of one span."""
     start, end = format_instant(span[0]), format_instant(span[1] - 1)
     dates = {"startDate": start, "endDate": end, "preset": None, "compare": None, "asOf": None}
-    body, now, zone = {**question.body, **dates}, dependencies.clock(), website.timezone
-    if question.language == "metrics_query":
+    body, now, zone = {**query.body, **dates}, dependencies.clock(), website.timezone
+    if query.language == "metrics_query":
         return plan_of(parse_metrics(convert(body, MetricsRequest, ""), subject, zone, now))
-    if question.language == "custom_query":
+    if query.language == "custom_query":
         key = _key_of(website)
         return parse_custom(convert(body, CustomRequest, ""), subject, key, zone, now)
     request = parse_standard(convert(body, StandardRequestBody, ""), subject, zone, now)
