@@ -24,7 +24,7 @@ from query.notify.conditions import (
     number_in,
     shown,
 )
-from query.notify.saved_queries import Answer, SavedQuery, Span, ask, query_of
+from query.notify.saved_queries import SpanRows, SavedQuery, Span, ask, query_of
 from query.notify.span_text import span_text
 from schemas.errors import ApiError, Unavailable
 from schemas.http.limit_counts import COLLECTOR
@@ -151,10 +151,10 @@ class Alerts:
         if alert.signal is not None:
             return against_threshold(alert, await self._signal(check))
         asked = [check.span, *_compared(check)]
-        answer = await ask(self._dependencies, check.website, _query(alert), asked)
-        if answer.watermark_ms is None or answer.watermark_ms < check.span[1]:
+        span_rows = await ask(self._dependencies, check.website, _query(alert), asked)
+        if span_rows.watermark_ms is None or span_rows.watermark_ms < check.span[1]:
             return None
-        return _judged(alert, answer)
+        return _judged(alert, span_rows)
 
     async def _signal(self, check: Check) -> float | None:
         dependencies, website = self._dependencies, check.website
@@ -231,12 +231,12 @@ def _query(alert: Alert) -> SavedQuery:
     return structs.replace(query, body={**query.body, "limit": NEW_ROWS})
 
 
-def _judged(alert: Alert, answer: Answer) -> Finding:
-    current, *others = answer.rows
+def _judged(alert: Alert, span_rows: SpanRows) -> Finding:
+    current, *others = span_rows.rows
     if alert.condition == "new":
-        return new_rows(current, others[0], answer.groups)
+        return new_rows(current, others[0], span_rows.groups)
     try:
-        value, *earlier = (number_in(rows, alert.column) for rows in answer.rows)
+        value, *earlier = (number_in(rows, alert.column) for rows in span_rows.rows)
     except KeyError:
         names = ", ".join(current[0]) if current else "none"
         raise Unavailable(

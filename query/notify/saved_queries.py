@@ -47,7 +47,7 @@ class SavedQuery(Struct, frozen=True):
     """As the endpoint of the language takes it."""
 
 
-class Answer(Struct, frozen=True):
+class SpanRows(Struct, frozen=True):
     """Rows for each span, and until when the versions that were read have everything."""
 
     rows: Sequence[Rows]
@@ -71,7 +71,7 @@ def metrics(**body: Any) -> SavedQuery:
 
 async def ask(
     dependencies: QueryDependencies, website: Website, query: SavedQuery, spans: Sequence[Span]
-) -> Answer:
+) -> SpanRows:
     """The rows of each span; ApiError when one cannot be answered."""
     subject = subject_of(dependencies, website)
     plans = [_plan(dependencies, website, subject, query, span) for span in spans]
@@ -91,7 +91,7 @@ async def ask(
     freshness = dependencies.freshness.freshness_of(run.versions.values())
     groups = [group.name for group in plans[0].groups] if _is_grouped(plans[0]) else []
     watermark = freshness.watermark
-    return Answer(rows, groups, parse_instant_ms(watermark) if watermark else None)
+    return SpanRows(rows, groups, parse_instant_ms(watermark) if watermark else None)
 
 
 def subject_of(dependencies: QueryDependencies, website: Website) -> QuerySubject:

@@ -26,7 +26,7 @@ from stream.maintenance.merge_plan import live_data_files
 from stream.storage.delta_commit import LakeTable
 from tests.conformance import checks
 from tests.conformance.difference import difference
-from tests.conformance.questions import SavedQuery, questions
+from tests.conformance.questions import Question, questions
 from tests.conformance.services import answer, open_service
 from tests.conformance.trino_server import TrinoServer
 from tests.oracle.fixed_traffic import fixed_traffic
@@ -68,7 +68,7 @@ def main() -> None:
     sys.exit(1 if failed else 0)
 
 
-def compare(duckdb: QueryService, trino: QueryService, asking: list[SavedQuery]) -> int:
+def compare(duckdb: QueryService, trino: QueryService, asking: list[Question]) -> int:
     """Ask both, print what differs, and give the number of differences."""
     asked: Counter[str] = Counter()
     failed: Counter[str] = Counter()
@@ -90,7 +90,7 @@ def compare(duckdb: QueryService, trino: QueryService, asking: list[SavedQuery])
 
 
 def check(
-    server: TrinoServer, duckdb: QueryService, trino: QueryService, asking: list[SavedQuery]
+    server: TrinoServer, duckdb: QueryService, trino: QueryService, asking: list[Question]
 ) -> int:
     """Print the outcome of each check, and give the number of those that failed."""
     outcomes = {

@@ -13,7 +13,7 @@ from schemas.errors import QueryTimeout
 from schemas.registry import Selector
 from schemas.registry.validation import new_erasure
 from tests.conformance.difference import difference
-from tests.conformance.questions import SavedQuery
+from tests.conformance.questions import Question
 from tests.conformance.services import answer, ask
 from tests.conformance.trino_server import TrinoServer
 from tests.oracle.service import registry
@@ -30,12 +30,12 @@ LONG_LIST = 150
 GROUPS = "SELECT resource_group_id, query FROM system.runtime.queries"
 
 
-def count_question(version: int | None = None) -> SavedQuery:
+def count_question(version: int | None = None) -> Question:
     """How many events there are, in a version."""
     count = {"field": "*", "aggregate": "count", "alias": "n"}
     body = {"query": {"table": "events", "selects": [count]}, **NOVEMBER}
     body |= {"asOf": {"events": version}} if version else {}
-    return SavedQuery("versions", "POST", "/v1/query/custom", "shop", body)
+    return Question("versions", "POST", "/v1/query/custom", "shop", body)
 
 
 def only_the_worker_reads(server: TrinoServer) -> str | None:
@@ -58,7 +58,7 @@ def old_versions_are_read(duckdb: QueryService, trino: QueryService) -> str | No
 
 
 def erased_rows_are_hidden(
-    duckdb: QueryService, trino: QueryService, asking: Sequence[SavedQuery]
+    duckdb: QueryService, trino: QueryService, asking: Sequence[Question]
 ) -> str | None:
     """Trino has no row of a pending erasure, and answers as DuckDB does, older versions too."""
     store = registry().store
@@ -89,12 +89,12 @@ def erased_rows_are_hidden(
     return None
 
 
-def _visitors_question(version: int | None = None) -> SavedQuery:
+def _visitors_question(version: int | None = None) -> Question:
     """How many events each visitor has."""
     count = {"field": "*", "aggregate": "count", "alias": "n"}
     asked = {"table": "events", "selects": [count], "groupBy": ["anonymous_id"]}
     body = {"query": asked, **NOVEMBER, **({"asOf": {"events": version}} if version else {})}
-    return SavedQuery("erasures", "POST", "/v1/query/custom", "shop", body)
+    return Question("erasures", "POST", "/v1/query/custom", "shop", body)
 
 
 def a_query_beyond_its_limit_ends(server: TrinoServer) -> str | None:

@@ -20,7 +20,7 @@ Drawn = TypeVar("Drawn")
 GRANULARITIES = tuple(Granularity)
 
 
-class SavedQuery(Struct, frozen=True):
+class Question(Struct, frozen=True):
     """One request, and the group under which it is reported."""
 
     group: str
@@ -30,7 +30,7 @@ class SavedQuery(Struct, frozen=True):
     body: Mapping[str, Any] | None = None
 
 
-def questions(stage: Stage, frame_count: int, random_count: int) -> Iterator[SavedQuery]:
+def questions(stage: Stage, frame_count: int, random_count: int) -> Iterator[Question]:
     """All questions; `frame_count` variants of each query type, `random_count` others."""
     yield from _standard(stage, frame_count)
     for query in drawn(custom_queries(stage), random_count * 3 // 5):
@@ -40,7 +40,7 @@ def questions(stage: Stage, frame_count: int, random_count: int) -> Iterator[Sav
     for kind in ALL_KINDS:
         subject = "go" if kind.table.name == "clicks" else "shop"
         path = f"/v1/export/{kind.table.name}?format=ndjson&startDate={stage.day}"
-        yield SavedQuery("exports", "GET", f"{path}&endDate={stage.day}", subject)
+        yield Question("exports", "GET", f"{path}&endDate={stage.day}", subject)
 
 
 def drawn(strategy: st.SearchStrategy[Drawn], count: int) -> list[Drawn]:
@@ -69,7 +69,7 @@ def _call(function: Callable[[], None]) -> None:
     function()
 
 
-def _standard(stage: Stage, frame_count: int) -> Iterator[SavedQuery]:
+def _standard(stage: Stage, frame_count: int) -> Iterator[Question]:
     """Every query type about everything, and about parts by random filters and pages."""
     wide = drawn(plain(stage, GRANULARITIES), 1)
     for frame in [*wide, *drawn(frames(stage, GRANULARITIES), frame_count - 1)]:
@@ -79,5 +79,5 @@ def _standard(stage: Stage, frame_count: int) -> Iterator[SavedQuery]:
             yield _posted(query.name, "/v1/query", query.subject, body)
 
 
-def _posted(group: str, path: str, subject: str, body: Mapping[str, Any]) -> SavedQuery:
-    return SavedQuery(group, "POST", path, subject, body)
+def _posted(group: str, path: str, subject: str, body: Mapping[str, Any]) -> Question:
+    return Question(group, "POST", path, subject, body)

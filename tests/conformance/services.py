@@ -8,7 +8,7 @@ from msgspec import json
 from query.app import QueryService, create_app
 from schemas.runtime.settings import Settings
 from tests.asgi_client import request_once
-from tests.conformance.questions import SavedQuery
+from tests.conformance.questions import Question
 from tests.http_client import Reply
 from tests.oracle.service import registry
 from tests.query.query_service import NOW
@@ -33,7 +33,7 @@ def open_service(data: Path, lake: str, **settings: Any) -> QueryService:
     return create_app(options, held.store, clock=lambda: NOW, fresh_seconds=0)
 
 
-def ask(service: QueryService, question: SavedQuery) -> Reply:
+def ask(service: QueryService, question: Question) -> Reply:
     """The reply to one question, with a key that has access to its subject."""
     kind = "link_id" if question.subject in ("go", "away") else "website_id"
     key = registry().keys["globex" if question.subject in ("rival", "away") else "acme"]
@@ -42,7 +42,7 @@ def ask(service: QueryService, question: SavedQuery) -> Reply:
     return request_once(service.app, question.method, url, question.body, {"x-api-key": key})
 
 
-def answer(service: QueryService, question: SavedQuery) -> Any:
+def answer(service: QueryService, question: Question) -> Any:
     """What the reply says, without what differs between two runs."""
     reply = ask(service, question)
     if "ndjson" in reply.headers.get("content-type", ""):

@@ -28,7 +28,7 @@ from tests.bench.clickhouse.server import (
     clickhouse,
     load,
 )
-from tests.bench.clickhouse.statements import SavedQuery, questions
+from tests.bench.clickhouse.statements import Question, questions
 from tests.bench.dataset import DAYS, MANY
 from tests.bench.prepared_results import OTHER_DAYS, PREPARED_MB, QUIET_SECONDS, by_rows, parts
 from tests.bench.query_service import (
@@ -165,7 +165,7 @@ def size_of(files: Sequence[Path]) -> int:
 
 
 def ask_all(
-    question: SavedQuery,
+    question: Question,
     data_set: LakeFiles,
     ours: RunningService,
     plain: PlainDuckDB,
@@ -196,7 +196,7 @@ def ask_all(
     )
 
 
-def is_prepared(question: SavedQuery) -> bool:
+def is_prepared(question: Question) -> bool:
     """Whether prepared results answer it."""
     if question.custom is not None:
         return True

@@ -77,7 +77,7 @@ VIEWS_BY_PATH_AND_DEVICE = {
 }
 
 
-class SavedQuery(Struct, frozen=True):
+class Question(Struct, frozen=True):
     """A query type, with a filter or without, and the statement for ClickHouse."""
 
     query_type: str
@@ -100,7 +100,7 @@ class SavedQuery(Struct, frozen=True):
         return standard(self.query_type, "website_id", own, dict(span))
 
 
-def questions(span: Mapping[str, str]) -> Sequence[SavedQuery]:
+def questions(span: Mapping[str, str]) -> Sequence[Question]:
     """All questions; `span` has the first and the last day, UTC."""
     rows = f"""
         FROM events
@@ -112,24 +112,24 @@ def questions(span: Mapping[str, str]) -> Sequence[SavedQuery]:
     of_country = f"{rows} AND country = '{COUNTRY}'"
     of_path = f"{rows} AND path = '{PAGE_PATH}'"
     return [
-        SavedQuery("summary", summary(rows)),
-        SavedQuery("events_by_date", by_day(rows)),
-        SavedQuery("top_pages", by_column(rows, "path")),
-        SavedQuery("traffic_sources", by_first_view(rows, "referrer_name")),
-        SavedQuery("channels", by_first_view(rows, "channel")),
-        SavedQuery("country", by_column(rows, "country")),
-        SavedQuery("device_types", by_column(rows, "device_type")),
-        SavedQuery("entry_pages", by_first_view(rows, "path", "count()")),
-        SavedQuery("custom_events", custom_events(rows)),
-        SavedQuery("summary", summary(of_channel), ONE_CHANNEL),
-        SavedQuery("events_by_date", by_day(of_channel), ONE_CHANNEL),
-        SavedQuery("top_pages", by_column(of_channel, "path"), ONE_CHANNEL),
-        SavedQuery("country", by_column(of_channel, "country"), ONE_CHANNEL),
-        SavedQuery("custom_events", custom_events(of_channel), ONE_CHANNEL),
-        SavedQuery("top_pages", by_column(of_country, "path"), ONE_COUNTRY),
-        SavedQuery("country", by_column(of_path, "country"), ONE_PATH),
-        SavedQuery("custom: by country", counted(rows, "country", VISITORS), custom=BY_COUNTRY),
-        SavedQuery(
+        Question("summary", summary(rows)),
+        Question("events_by_date", by_day(rows)),
+        Question("top_pages", by_column(rows, "path")),
+        Question("traffic_sources", by_first_view(rows, "referrer_name")),
+        Question("channels", by_first_view(rows, "channel")),
+        Question("country", by_column(rows, "country")),
+        Question("device_types", by_column(rows, "device_type")),
+        Question("entry_pages", by_first_view(rows, "path", "count()")),
+        Question("custom_events", custom_events(rows)),
+        Question("summary", summary(of_channel), ONE_CHANNEL),
+        Question("events_by_date", by_day(of_channel), ONE_CHANNEL),
+        Question("top_pages", by_column(of_channel, "path"), ONE_CHANNEL),
+        Question("country", by_column(of_channel, "country"), ONE_CHANNEL),
+        Question("custom_events", custom_events(of_channel), ONE_CHANNEL),
+        Question("top_pages", by_column(of_country, "path"), ONE_COUNTRY),
+        Question("country", by_column(of_path, "country"), ONE_PATH),
+        Question("custom: by country", counted(rows, "country", VISITORS), custom=BY_COUNTRY),
+        Question(
             "custom: views by path and device",
             counted(f"{rows} AND name = 'screen_view'", "path, device_type"),
             custom=VIEWS_BY_PATH_AND_DEVICE,

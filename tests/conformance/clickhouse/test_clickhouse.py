@@ -16,7 +16,7 @@ from query.standard.query_types import QUERY_TYPES
 from tests.bench.clickhouse.server import clickhouse
 from tests.conformance.clickhouse.engine import ClickHouseEngine
 from tests.conformance.difference import difference
-from tests.conformance.questions import SavedQuery, questions
+from tests.conformance.questions import Question, questions
 from tests.conformance.services import answer, open_service
 from tests.oracle.fixed_traffic import fixed_traffic
 from tests.oracle.random_traffic import STAGES
@@ -35,7 +35,7 @@ class Engines(Struct):
     clickhouse: QueryService
     engine: ClickHouseEngine
 
-    def differences(self, asked: list[SavedQuery]) -> dict[str, str]:
+    def differences(self, asked: list[Question]) -> dict[str, str]:
         """By group, the first difference between the answers of both."""
         found: dict[str, str] = {}
         for question in asked:
