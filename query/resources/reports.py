@@ -9,7 +9,6 @@ from starlette.responses import Response
 from query.dependencies import QUERY_ERRORS
 from query.notify.report_mails import dashboard_link, file_name, read_report
 from query.notify.reports_due import report_notice
-from query.notify.rules import targets_of
 from query.reports.charts import chart_of
 from query.reports.content import Content
 from query.reports.csv import report_csv
@@ -27,8 +26,10 @@ from query.resources.resource import Access, Action, Call
 from query.response.json_response import json_response, uncached
 from schemas.errors import Conflict, Malformed
 from schemas.http import openapi
+from schemas.http.auth import authorize_website
 from schemas.plans import Group
 from schemas.registry import KeyScope, Report
+from schemas.registry.notices import targets_of
 
 FORMATS = {
     "html": "text/html; charset=utf-8",
@@ -62,7 +63,8 @@ async def preview(call: Call, report: Report) -> Response:
 
 async def send(call: Call, report: Report) -> Response:
     """POST: tell recipients and channels of the last period that is over; again, if they were."""
-    targets = targets_of(call.dependencies, report)
+    saved = call.dependencies.registry.saved.of_website(report.website_id)
+    targets = targets_of(report, saved.by_id)
     if not targets:
         raise Conflict("The report has no recipients and no channels; add some, then retry")
     period, now = _last_period(call, report), call.now_ms
@@ -79,8 +81,8 @@ async def report_history(call: Call, report: Report) -> Response:
 
 
 def _last_period(call: Call, report: Report) -> Period:
-    zone = call.dependencies.registry.websites[report.website_id].timezone
-    return last_period(Schedule(report.schedule), zone, call.now_ms)
+    website = authorize_website(call.dependencies.registry, call.key, report.website_id)
+    return last_period(Schedule(report.schedule), website.timezone, call.now_ms)
 
 
 def _encoded(form: str, content: Content, links: Links, now_ms: int) -> bytes:
