@@ -3,7 +3,7 @@
 `test` and `send` write what is due; a running query service delivers it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import click
 
@@ -83,10 +83,13 @@ def _history_command(kind: type[Alert] | type[Report]) -> click.Command:
             store.get(kind, record_id)
             source = {"alert_id" if kind is Alert else "report_id": record_id}
             newest = store.notices().history(limit, **source)
-        rows = [_row(notice, one) for notice, all_of in newest for one in all_of or [None]]
-        print_rows(rows, COLUMNS, json)
+        print_rows([row for told in newest for row in _rows(*told)], COLUMNS, json)
 
     return history
+
+
+def _rows(notice: Notice, deliveries: Sequence[Delivery]) -> Sequence[dict[str, object]]:
+    return [_row(notice, delivery) for delivery in deliveries] or [_row(notice, None)]
 
 
 def _row(notice: Notice, delivery: Delivery | None) -> dict[str, object]:

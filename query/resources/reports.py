@@ -1,8 +1,9 @@
-"""Requests about one report: preview, send, history."""
+"""Requests about one report: preview, send, history; and the state beside each in a list."""
 
 import asyncio
 import base64
 import re
+from collections.abc import Mapping, Sequence
 
 from starlette.responses import Response
 
@@ -22,6 +23,7 @@ from query.resources.notices import (
     history,
     shown_notice,
 )
+from query.resources.report_state import report_state
 from query.resources.resource import Access, Action, Call
 from query.response.json_response import json_response, uncached
 from schemas.errors import Conflict, Malformed
@@ -39,11 +41,23 @@ FORMATS = {
 }
 POLICY = (
     "sandbox allow-popups allow-popups-to-escape-sandbox; default-src 'none'; img-src data:; "
-    "style-src 'unsafe-inline'"
+    "style-src 'unsafe-inline'; frame-ancestors 'self'"
 )
 FORMAT_PARAMETER = openapi.Parameter(
     "format", "form of the report", {"type": "string", "enum": list(FORMATS), "default": "html"}
 )
+
+
+async def states(call: Call, reports: Sequence[Report]) -> Mapping[str, Mapping[str, object]]:
+    """The member `state` of reports, by id."""
+    notices, ids = call.dependencies.store.notices(), [report.id for report in reports]
+    sent = await call.dependencies.in_registry(lambda: notices.last_of_reports(ids))
+    return {
+        report.id: {
+            "state": report_state(report, _zone(call, report), sent.get(report.id), call.now_ms)
+        }
+        for report in reports
+    }
 
 
 async def preview(call: Call, report: Report) -> Response:
@@ -81,8 +95,12 @@ async def report_history(call: Call, report: Report) -> Response:
 
 
 def _last_period(call: Call, report: Report) -> Period:
-    website = authorize_website(call.dependencies.registry, call.key, report.website_id)
-    return last_period(Schedule(report.schedule), website.timezone, call.now_ms)
+    return last_period(Schedule(report.schedule), _zone(call, report), call.now_ms)
+
+
+def _zone(call: Call, report: Report) -> str:
+    registry = call.dependencies.registry
+    return authorize_website(registry, call.key, report.website_id).timezone
 
 
 def _encoded(form: str, content: Content, links: Links, now_ms: int) -> bytes:

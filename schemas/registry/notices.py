@@ -280,6 +280,16 @@ class RegistryNotices:
                 of_notice.setdefault(row["notice_id"], []).append(Delivery(**row))
         return [(notices[name], of_notice.get(name, [])) for name in ids if name in notices]
 
+    def last_of_reports(self, report_ids: Iterable[str]) -> Mapping[str, int]:
+        """When the newest notice of each of these reports was written; none of those without."""
+        query = (
+            sa.select(NOTICES.c.report_id, sa.func.max(NOTICES.c.created_at))
+            .where(NOTICES.c.report_id.in_(list(report_ids)))
+            .group_by(NOTICES.c.report_id)
+        )
+        with self._connections.engine().connect() as connection:
+            return {str(name): int(at_ms) for name, at_ms in connection.execute(query)}
+
     def deliveries_of(self, notice_id: str) -> Sequence[Delivery]:
         """The deliveries of a notice."""
         query = sa.select(DELIVERIES).where(DELIVERIES.c.notice_id == notice_id)

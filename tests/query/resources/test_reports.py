@@ -248,6 +248,24 @@ def test_a_sent_report_is_due_for_each_recipient_and_channel(service: InProcessS
     assert len(newest) == 1
 
 
+def test_a_report_says_when_it_is_sent_and_was_sent(service: InProcessService) -> None:
+    report_id = save(service, "reports", name="Weekly", recipients=["a@shop.example"])
+    path = f"/v1/reports/{report_id}"
+
+    monday = "2026-11-30T07:00:00.000Z"
+    state = service.ask("GET", path, key="acme-admin").json["data"]["state"]
+    assert state == {"nextAt": monday, "lastAt": None}
+
+    sent = service.ask("POST", f"{path}/send", key="acme-admin").json["data"]
+    listed = service.ask("GET", "/v1/reports", key="acme-admin", website_id="shop").json["data"]
+    states = {one["id"]: one["state"] for one in listed}
+    assert states[report_id] == {"nextAt": monday, "lastAt": sent["createdAt"]}
+
+    service.ask("PATCH", path, {"paused": True}, key="acme-admin")
+    paused = service.ask("GET", path, key="acme-admin").json["data"]["state"]
+    assert paused == {"nextAt": None, "lastAt": sent["createdAt"]}
+
+
 def test_a_report_without_recipients_cannot_be_sent(service: InProcessService) -> None:
     report_id = save(service, "reports", name="Weekly")
 
