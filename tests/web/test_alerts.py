@@ -84,6 +84,14 @@ def test_an_alert_is_made_muted_changed_and_deleted(page: Dashboard) -> None:
     page.press("Save", "dialog form")
     page.until(f"({TABLE})('Alerts')?.[0][0].startsWith('Too many errors')")
     assert page.rows("Alerts")[0][0].split("\n") == ["Too many errors", name]
+
+    act(page, "Too many errors", "Send a test")
+    page.until("document.querySelectorAll('dialog .deliveries li').length === 2")
+    page.press_keys("Escape")
+    act(page, "Too many errors", "History")
+    page.until("document.querySelector('dialog tbody th b')?.innerText === 'Test'")
+    page.press_keys("Escape")
+    page.until("!document.querySelector('dialog')")
     remove(page, "Too many errors")
 
 
@@ -102,7 +110,10 @@ def test_a_new_alert_needs_no_mouse(page: Dashboard) -> None:
         ".find((each) => each.innerText.trim() === 'New alert'))"
     )
     page.press_keys("Enter")
-    page.until(f"(each => each && (each.focus(), true))(({PRESET})('Unusual traffic'))")
+    page.until(
+        "(each => each?.closest('dialog').open && (each.focus(), document.activeElement === each))"
+        f"(({PRESET})('Unusual traffic'))"
+    )
     page.press_keys("Enter")
     page.until(f"{FOCUSED} === 'choice'")
     page.press_keys("Escape")
@@ -134,6 +145,8 @@ def test_the_secret_of_a_webhook_is_shown_once(page: Dashboard) -> None:
     assert page.text(".snippet pre").startswith("whsec_")
     page.until(f"({TABLE})('Channels')?.length === 1")
     assert page.rows("Channels")[0][:3] == ["Own systems", "Webhook", "hooks.shop.example"]
+    page.press("Test Own systems")
+    page.until("document.querySelector('main')?.innerText.includes('was not delivered')")
 
     page.open("setup", part="channels")
     page.press("Delete Own systems")

@@ -749,7 +749,7 @@ export const texts: Texts & MoreTexts = {
     none: "Noch gibt es keinen Alarm.", about: "Was er beobachtet", state: "Zustand", who: "Meldet an", nobody: "niemanden",
     noMail: "Mails werden hier erst gesendet, wenn der Betreiber von Tidemark TIDEMARK_SMTP_URL setzt. Kanäle kommen ohne aus.",
     states: {
-      ok: "In Ordnung", waiting: "Wartet auf Daten", notChecked: "Noch nicht geprüft",
+      ok: "In Ordnung", waiting: "Wartet auf Daten",
       firing: (since: string) => `Ausgelöst seit ${since}`, problem: (what: string) => `Problem: ${isolate(what)}`,
     },
     muted: (until: string) => `Stumm bis ${until}`, mutedForever: "Stumm bis zum Wiedereinschalten",
@@ -760,7 +760,7 @@ export const texts: Texts & MoreTexts = {
     begin: "Was soll beobachtet werden?", back: "Etwas anderes", here: "Diese Abfrage",
     presets: {
       nothing: "Nichts kam an", number: "Eine Zahl darüber oder darunter", unusual: "Ungewöhnlicher Verkehr", change: "Änderung gegenüber vorher", newError: "Ein neuer Fehler", errors: "Viele Fehler",
-      vital: "Eine langsame Seite", goal: "Ein Ziel wurde erreicht", exploration: "Eine gespeicherte Auswertung", rateLimit: "Anfragelimit fast erreicht", late: "Daten verspäten sich",
+      vital: "Eine langsame Seite", goal: "Ein Ziel wurde erreicht", exploration: "Eine gespeicherte Analyse", rateLimit: "Anfragelimit fast erreicht", late: "Daten verspäten sich",
     },
     presetHints: {
       nothing: "Das Tracking ist ausgefallen oder die Website", number: "Besucher, Besuche, Seitenaufrufe oder Ereignisse", unusual: "Ausschlag nach oben oder unten für diese Stunde der Woche", change: "Gegenüber der Woche oder dem Tag davor",
@@ -768,7 +768,7 @@ export const texts: Texts & MoreTexts = {
       exploration: "Was unter Analyse gefragt wurde", rateLimit: "Anfragen werden bald abgewiesen", late: "Empfangenes fehlt noch in den Zahlen",
     },
     noChoices: "Noch ist nichts gespeichert.",
-    choices: { goal: "Ziel", exploration: "Auswertung" }, choice: "Zahl", column: "Spalte",
+    choices: { goal: "Ziel", exploration: "Analyse" }, choice: "Zahl", column: "Spalte",
     condition: "Wenn",
     conditions: {
       above: "darüber liegt", below: "darunter liegt", rises: "steigt um mehr als", falls: "fällt um mehr als", spike: "ungewöhnlich hoch ist", drop: "ungewöhnlich niedrig ist",
@@ -799,7 +799,7 @@ export const texts: Texts & MoreTexts = {
   notices: {
     none: "Noch ist nichts geschehen.", when: "Wann", value: "Wert", reference: "Verglichen mit", told: "Gemeldet an", nobody: "niemanden",
     events: { fired: "Ausgelöst", recovered: "Vorbei", test: "Test", report: "Gesendet" },
-    states: { due: "wartet", trying: "wird erneut versucht", delivered: "zugestellt", failed: "nicht zugestellt" },
+    sending: "wird gesendet", states: { due: "wartet", trying: "nächster Versuch", delivered: "zugestellt", failed: "nicht zugestellt" },
   },
   channels: {
     title: "Kanäle", create: "Neuer Kanal", hint: "Ein Kanal ist die Adresse eines anderen Produkts, das Alarme und Berichte erhält. Alarme und Berichte wählen unter ihnen.",
@@ -824,12 +824,12 @@ export const texts: Texts & MoreTexts = {
     none: "Noch gibt es keinen Bericht.", name: "Name", schedule: "Wann", last: "Zuletzt gesendet", next: "Nächster", paused: "pausiert", never: "–",
     schedules: { daily: "Täglich", weekly: "Jeden Montag", monthly: "Am Ersten jedes Monats" },
     scheduled: (schedule: string, hour: string) => `${schedule} um ${hour}`,
-    hour: "Um", explorations: "Gespeicherte Auswertungen als Tabellen", attach: "Angehängte Datei", attached: { none: "Keine", csv: "CSV", pdf: "PDF" },
+    hour: "Um", explorations: "Gespeicherte Analysen als Tabellen", attach: "Angehängte Datei", attached: { none: "Keine", csv: "CSV", pdf: "PDF" },
     compare: "Mit dem Zeitraum davor vergleichen", filters: (filters: string) => `Nur ${filters}`,
     actionsOf: (name: string) => `Aktionen für ${isolate(name)}`, edit: "Bearbeiten", editOne: (name: string) => `${isolate(name)} bearbeiten`, preview: "Vorschau", previewOf: (name: string) => `Vorschau von ${isolate(name)}`, pdf: "Als PDF öffnen",
     pause: "Pausieren", resume: "Fortsetzen", send: "Jetzt senden", sendOne: (name: string) => `${isolate(name)} senden`,
     confirmSend: (count: number) => plural(count, "Der letzte volle Zeitraum geht jetzt an 1 Empfänger oder Kanal.", `Der letzte volle Zeitraum geht jetzt an ${count} Empfänger und Kanäle.`),
-    sentOf: (name: string) => `${isolate(name)} wurde gesendet`, history: "Verlauf", historyOf: (name: string) => `Verlauf von ${isolate(name)}`,
+    sentOf: (name: string) => `Zustellung von ${isolate(name)}`, history: "Verlauf", historyOf: (name: string) => `Verlauf von ${isolate(name)}`,
     remove: "Löschen", removeOne: (name: string) => `${isolate(name)} löschen`, confirmRemove: "Er wird nicht mehr gesendet, und sein Verlauf geht verloren.",
   },
   setup: {

@@ -467,7 +467,7 @@ const english = {
     none: "There is no alert yet.", about: "What it watches", state: "State", who: "Tells", nobody: "nobody",
     noMail: "No mail can be sent here until whoever runs Tidemark sets TIDEMARK_SMTP_URL. Channels work without.",
     states: {
-      ok: "OK", waiting: "Waiting for data", notChecked: "Not checked yet",
+      ok: "OK", waiting: "Waiting for data",
       firing: (since: string) => `Firing since ${since}`, problem: (what: string) => `Problem: ${isolate(what)}`,
     },
     muted: (until: string) => `Muted until ${until}`, mutedForever: "Muted until you turn it on",
@@ -517,7 +517,7 @@ const english = {
   notices: {
     none: "Nothing happened yet.", when: "When", value: "Value", reference: "Compared with", told: "Who was told", nobody: "nobody",
     events: { fired: "Fired", recovered: "Over", test: "Test", report: "Sent" },
-    states: { due: "waiting", trying: "tried again", delivered: "delivered", failed: "not delivered" },
+    sending: "being sent", states: { due: "waiting", trying: "is tried again", delivered: "delivered", failed: "not delivered" },
   },
   channels: {
     title: "Channels", create: "New channel", hint: "A channel is an address of another product that gets alerts and reports. Alerts and reports choose among them.",
@@ -547,7 +547,7 @@ const english = {
     actionsOf: (name: string) => `Actions for ${isolate(name)}`, edit: "Edit", editOne: (name: string) => `Edit ${isolate(name)}`, preview: "Preview", previewOf: (name: string) => `Preview of ${isolate(name)}`, pdf: "Open as PDF",
     pause: "Pause", resume: "Resume", send: "Send now", sendOne: (name: string) => `Send ${isolate(name)}`,
     confirmSend: (count: number) => plural(count, "The last complete period goes to 1 recipient or channel now.", `The last complete period goes to ${count} recipients and channels now.`),
-    sentOf: (name: string) => `${isolate(name)} was sent`, history: "History", historyOf: (name: string) => `History of ${isolate(name)}`,
+    sentOf: (name: string) => `Delivery of ${isolate(name)}`, history: "History", historyOf: (name: string) => `History of ${isolate(name)}`,
     remove: "Delete", removeOne: (name: string) => `Delete ${isolate(name)}`, confirmRemove: "It is not sent any more, and its history is gone.",
   },
   setup: {

@@ -1,6 +1,5 @@
 // Makes or changes an alert: a ready-made beginning, then when it fires and whom it tells.
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { AlertResource } from "../api/notices";
 import { fetchJson } from "../api/request";
 import { me, subjectQuery, timezone } from "../api/session";
 import {
@@ -8,6 +7,7 @@ import {
   REFERENCES, THRESHOLDS, type Watch,
 } from "../state/alert_rules";
 import { moreTexts } from "../texts.more";
+import type { Schemas } from "../types";
 import { boundLabel, ruleText } from "./alert_words";
 import { Dialog } from "./dialog";
 import { FormFooter } from "./form_footer";
@@ -27,7 +27,7 @@ interface Begun {
 
 export function AlertDialog({ alert, watch, known, close, saved }: {
   /** The one that is changed. */
-  alert?: AlertResource;
+  alert?: Schemas["AlertResource"];
   /** What a new one watches; without it, presets are offered. */
   watch?: Watch;
   known: AlertKnown;

@@ -1,6 +1,5 @@
 // Alerts of the website: what each watches, whether it fires, whom it tells.
 import { useState } from "preact/hooks";
-import type { AlertResource, Notice } from "../../api/notices";
 import { fetchAll } from "../../api/pages";
 import { fetchJson } from "../../api/request";
 import { mayWriteRecords, subjectQuery, timezone } from "../../api/session";
@@ -8,7 +7,7 @@ import { useLoaded } from "../../api/use";
 import { draftOf, FOREVER, isForever, MUTES, mutedUntil } from "../../state/alert_rules";
 import { formatInstant } from "../../state/format";
 import { moreTexts } from "../../texts.more";
-import type { IconName } from "../../types";
+import type { IconName, Schemas } from "../../types";
 import { AlertDialog } from "../alert_dialog";
 import { ruleText, valueOf } from "../alert_words";
 import { Card } from "../card";
@@ -21,17 +20,18 @@ import { useExplorations } from "../saved_explorations";
 import { useGoals } from "../saved_goals";
 import { Async, Failed } from "../states";
 import { MailNote } from "../told_fields";
-import { HistoryDialog, NoticeDialog } from "./notices";
+import { HistoryDialog, type Notice, NoticeDialog } from "./notices";
 import { useAction } from "./use_action";
 
 const t = moreTexts.alerts;
 const HOUR_MS = 3_600_000;
+type Alert = Schemas["AlertResource"];
 
-type Opened = { what: "edit" | "history" | "remove"; alert: AlertResource } | { what: "new" } | { what: "tested"; alert: AlertResource; notice: Notice };
+type Opened = { what: "edit" | "history" | "remove"; alert: Alert } | { what: "new" } | { what: "tested"; alert: Alert; notice: Notice };
 
 export function Alerts() {
   const query = subjectQuery.value;
-  const list = useLoaded(JSON.stringify(query), (signal) => fetchAll<AlertResource>("/v1/alerts", query, signal));
+  const list = useLoaded(JSON.stringify(query), (signal) => fetchAll<Alert>("/v1/alerts", query, signal));
   const channels = useChannels();
   const goals = useGoals();
   const explorations = useExplorations();
@@ -44,12 +44,12 @@ export function Alerts() {
     close();
     list.reload();
   };
-  const mute = (alert: AlertResource, until: string | null) => action.run(() => fetchJson(pathOf(alert), { method: "PATCH", body: { mutedUntil: until } }));
-  const test = (alert: AlertResource) => action.run(async () => {
-    const { data: notice } = await fetchJson<{ data: Notice }>(`${pathOf(alert)}/test`, { method: "POST" });
+  const mute = (alert: Alert, until: string | null) => action.run(() => fetchJson(pathOf(alert), { method: "PATCH", body: { mutedUntil: until } }));
+  const test = (alert: Alert) => action.run(async () => {
+    const { data: notice } = await fetchJson<Schemas["NoticeResponse"]>(`${pathOf(alert)}/test`, { method: "POST" });
     setOpen({ what: "tested", alert, notice });
   }, t.testing);
-  const remove = async (alert: AlertResource) => {
+  const remove = async (alert: Alert) => {
     await fetchJson(pathOf(alert), { method: "DELETE" });
     list.reload();
   };
@@ -97,9 +97,9 @@ export function Alerts() {
       </Async>
       {(open?.what === "new" || open?.what === "edit") && <AlertDialog alert={open.what === "edit" ? open.alert : undefined} known={known} close={close} saved={saved} />}
       {open?.what === "history" && (
-        <HistoryDialog title={t.historyOf(open.alert.name)} path={`${pathOf(open.alert)}/history`} value={(number) => valueOf(open.alert, number, known.goals)} close={close} />
+        <HistoryDialog title={t.historyOf(open.alert.name)} path={`${pathOf(open.alert)}/history`} value={(number) => valueOf(open.alert, number, known.goals)} channels={channels.value ?? []} close={close} />
       )}
-      {open?.what === "tested" && <NoticeDialog title={t.testOf(open.alert.name)} notice={open.notice} close={close} />}
+      {open?.what === "tested" && <NoticeDialog title={t.testOf(open.alert.name)} path={`${pathOf(open.alert)}/history`} notice={open.notice} channels={channels.value ?? []} close={close} />}
       {open?.what === "remove" && (
         <ConfirmDialog title={t.removeOne(open.alert.name)} text={t.confirmRemove} action={t.remove} run={() => remove(open.alert)} close={close} />
       )}
@@ -108,20 +108,20 @@ export function Alerts() {
   );
 }
 
-const pathOf = ({ id }: AlertResource): string => `/v1/alerts/${id}`;
+const pathOf = ({ id }: Alert): string => `/v1/alerts/${id}`;
 
-const Named = ({ alert: { name }, rule }: { alert: AlertResource; rule: string }) => <>{name}{rule !== name && <small class="alert-about">{rule}</small>}</>;
+const Named = ({ alert: { name }, rule }: { alert: Alert; rule: string }) => <>{name}{rule !== name && <small class="alert-about">{rule}</small>}</>;
 
-const STATE_ICONS: Record<string, IconName> = { ok: "circle-check", firing: "triangle-alert", waiting: "clock", problem: "info" };
+const STATE_ICONS: Record<NonNullable<Alert["state"]>["state"], IconName> = { ok: "circle-check", firing: "triangle-alert", waiting: "clock", problem: "info" };
 
-function State({ alert }: { alert: AlertResource }) {
-  const { state, since, problem } = alert.state ?? { state: null, since: null, problem: null };
+function State({ alert }: { alert: Alert }) {
+  const { state, since, problem } = alert.state!;
   const until = mutedUntil(alert);
   const instant = formatInstant(since, timezone.value);
-  const words = state === "firing" ? t.states.firing(instant) : state === "problem" ? t.states.problem(problem ?? "") : state ? t.states[state] : t.states.notChecked;
+  const words = state === "firing" ? t.states.firing(instant) : state === "problem" ? t.states.problem(problem ?? "") : t.states[state];
   return (
     <>
-      <span class={`alert-state ${state ?? "waiting"}`}><Icon name={STATE_ICONS[state ?? "waiting"]!} size={14} />{words}</span>
+      <span class={`alert-state ${state}`}><Icon name={STATE_ICONS[state]} size={14} />{words}</span>
       {until && <small class="alert-about">{isForever(until) ? t.mutedForever : t.muted(formatInstant(until, timezone.value))}</small>}
     </>
   );

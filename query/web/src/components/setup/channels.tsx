@@ -3,6 +3,7 @@ import { useState } from "preact/hooks";
 import { fetchJson } from "../../api/request";
 import { may, subjectQuery } from "../../api/session";
 import { moreTexts } from "../../texts.more";
+import type { Schemas } from "../../types";
 import { Card } from "../card";
 import { ConfirmDialog } from "../confirm_dialog";
 import { DataTable } from "../data_table";
@@ -51,7 +52,7 @@ export function Channels() {
     list.reload();
   };
   const test = ({ id, name }: Channel) => action.run(async () => {
-    const { data: { delivered, problem } } = await fetchJson<{ data: { delivered: boolean; problem: string | null } }>(`${PATH}/${id}/test`, { method: "POST" });
+    const { data: { delivered, problem } } = await fetchJson<Schemas["ChannelTestResponse"]>(`${PATH}/${id}/test`, { method: "POST" });
     return delivered ? t.delivered(name) : t.notDelivered(name, problem ?? "");
   }, t.testing(name));
   const remove = async ({ id }: Channel) => {
@@ -92,7 +93,7 @@ function ChannelDialog({ close, done }: { close: () => void; done: (created: Cha
   const send = async () => {
     const given = INPUTS[kind].map(({ name }) => [name, values[name]?.trim()] as const).filter(([, value]) => value);
     const body = { name: values.name, kind, ...Object.fromEntries(given) };
-    done((await fetchJson<{ data: Channel }>(PATH, { query: subjectQuery.value, body })).data);
+    done((await fetchJson<Schemas["ChannelResponse"]>(PATH, { query: subjectQuery.value, body })).data);
   };
   return (
     <Dialog title={t.create} close={close}>

@@ -1,6 +1,5 @@
 // Makes or changes a report.
 import { useState } from "preact/hooks";
-import type { ReportResource } from "../../api/notices";
 import { fetchJson } from "../../api/request";
 import { me, subjectQuery } from "../../api/session";
 import { address } from "../../state/address";
@@ -8,6 +7,7 @@ import { addressesIn } from "../../state/alert_rules";
 import type { Filter } from "../../state/filters";
 import { formatHour } from "../../state/format";
 import { moreTexts } from "../../texts.more";
+import type { Schemas } from "../../types";
 import { Dialog } from "../dialog";
 import { filterText } from "../filter_text";
 import { FormFooter } from "../form_footer";
@@ -15,6 +15,7 @@ import { useExplorations } from "../saved_explorations";
 import { ToldFields } from "../told_fields";
 import { useForm } from "../use_form";
 
+export type Report = Schemas["ReportResource"];
 const t = moreTexts.reports;
 const PATH = "/v1/reports";
 const SCHEDULES = ["daily", "weekly", "monthly"] as const;
@@ -23,7 +24,7 @@ const LABELS = { name: t.name, schedule: t.schedule, hour: t.hour, explorations:
 
 export function ReportDialog({ report, close, saved }: {
   /** Null makes one. */
-  report: ReportResource | null;
+  report: Report | null;
   close: () => void;
   saved: () => void;
 }) {

@@ -1,12 +1,12 @@
 // Reports of the website: when each is sent and to whom; how it looks.
 import { useState } from "preact/hooks";
-import type { Notice, ReportResource } from "../../api/notices";
 import { fetchAll } from "../../api/pages";
 import { fetchJson } from "../../api/request";
 import { mayWriteRecords, subjectQuery, timezone } from "../../api/session";
 import { useLoaded } from "../../api/use";
 import { formatHour, formatInstant } from "../../state/format";
 import { moreTexts } from "../../texts.more";
+import type { Schemas } from "../../types";
 import { Card } from "../card";
 import { ConfirmDialog } from "../confirm_dialog";
 import { DataTable } from "../data_table";
@@ -16,20 +16,20 @@ import { MenuItem, Popover } from "../popover";
 import { toldNames, useChannels } from "../saved_channels";
 import { Async } from "../states";
 import { MailNote } from "../told_fields";
-import { HistoryDialog, NoticeDialog } from "./notices";
-import { ReportDialog } from "./report_dialog";
+import { HistoryDialog, type Notice, NoticeDialog } from "./notices";
+import { type Report, ReportDialog } from "./report_dialog";
 import { useAction } from "./use_action";
 
 const t = moreTexts.reports;
 
-type Opened = { what: "edit" | "history" | "preview" | "send" | "remove"; report: ReportResource } | { what: "new" };
+type Opened = { what: "edit" | "history" | "preview" | "send" | "remove"; report: Report } | { what: "new" };
 
 export function Reports() {
   const query = subjectQuery.value;
-  const list = useLoaded(JSON.stringify(query), (signal) => fetchAll<ReportResource>("/v1/reports", query, signal));
+  const list = useLoaded(JSON.stringify(query), (signal) => fetchAll<Report>("/v1/reports", query, signal));
   const channels = useChannels();
   const [open, setOpen] = useState<Opened | null>(null);
-  const [sent, setSent] = useState<{ report: ReportResource; notice: Notice } | null>(null);
+  const [sent, setSent] = useState<{ report: Report; notice: Notice } | null>(null);
   const action = useAction(list.reload);
   const writes = mayWriteRecords();
   const close = () => setOpen(null);
@@ -37,12 +37,13 @@ export function Reports() {
     close();
     list.reload();
   };
-  const pause = (report: ReportResource) => action.run(() => fetchJson(pathOf(report), { method: "PATCH", body: { paused: !report.paused } }));
-  const send = async (report: ReportResource) => {
-    const { data: notice } = await fetchJson<{ data: Notice }>(`${pathOf(report)}/send`, { method: "POST" });
+  const pause = (report: Report) => action.run(() => fetchJson(pathOf(report), { method: "PATCH", body: { paused: !report.paused } }));
+  const send = async (report: Report) => {
+    const { data: notice } = await fetchJson<Schemas["NoticeResponse"]>(`${pathOf(report)}/send`, { method: "POST" });
     setSent({ report, notice });
+    list.reload();
   };
-  const remove = async (report: ReportResource) => {
+  const remove = async (report: Report) => {
     await fetchJson(pathOf(report), { method: "DELETE" });
     list.reload();
   };
@@ -85,8 +86,8 @@ export function Reports() {
       </Async>
       {(open?.what === "new" || open?.what === "edit") && <ReportDialog report={open.what === "edit" ? open.report : null} close={close} saved={saved} />}
       {open?.what === "preview" && <Preview report={open.report} close={close} />}
-      {open?.what === "history" && <HistoryDialog title={t.historyOf(open.report.name)} path={`${pathOf(open.report)}/history`} close={close} />}
-      {sent && <NoticeDialog title={t.sentOf(sent.report.name)} notice={sent.notice} close={() => setSent(null)} />}
+      {open?.what === "history" && <HistoryDialog title={t.historyOf(open.report.name)} path={`${pathOf(open.report)}/history`} channels={channels.value ?? []} close={close} />}
+      {sent && <NoticeDialog title={t.sentOf(sent.report.name)} path={`${pathOf(sent.report)}/history`} notice={sent.notice} channels={channels.value ?? []} close={() => setSent(null)} />}
       {open?.what === "send" && (
         <ConfirmDialog title={t.sendOne(open.report.name)} text={t.confirmSend(open.report.recipients.length + open.report.channels.length)} action={t.send} kind="primary"
           run={() => send(open.report)} close={close} />
@@ -98,14 +99,14 @@ export function Reports() {
   );
 }
 
-const pathOf = ({ id }: ReportResource): string => `/v1/reports/${id}`;
+const pathOf = ({ id }: Report): string => `/v1/reports/${id}`;
 
 /** The mail of the last complete period, in a frame that runs no script. */
-function Preview({ report, close }: { report: ReportResource; close: () => void }) {
+function Preview({ report, close }: { report: Report; close: () => void }) {
   const path = `${pathOf(report)}/preview?format=`;
   return (
     <Dialog title={t.previewOf(report.name)} close={close} wide>
-      <iframe class="preview" src={`${path}html`} sandbox="" title={t.previewOf(report.name)} />
+      <iframe class="preview" src={`${path}html`} sandbox="allow-popups allow-popups-to-escape-sandbox" title={t.previewOf(report.name)} />
       <a class="button preview-file" href={`${path}pdf`} target="_blank" rel="noopener">{t.pdf}<Icon name="external-link" /></a>
     </Dialog>
   );
