@@ -109,7 +109,7 @@ class Alerts:
     async def _check(self, check: Check) -> None:
         alert, span, before = check.alert, check.span, check.before
         if before is not None and before.checked_until >= span[1]:
-            self._wait(check, span[1] + 1)
+            self._wait(check, _next_end(check))
             return
         try:
             finding = await self._find(check)
@@ -128,12 +128,12 @@ class Alerts:
             )
         targets = targets_of(self._dependencies, alert, alert.muted_until)
         due_at = spans.quiet_end(now, alert.quiet_hours, check.website.timezone)
-        await self._dependencies.in_registry(
+        written = await self._dependencies.in_registry(
             lambda: self._notices.record_check(before, after, notice, targets, due_at)
         )
-        if notice is not None:
+        if written and notice is not None:
             log.info("alert", extra={"alert": alert.id, "event": notice.event.value})
-        self._wait(check, span[1] + 1)
+        self._wait(check, _next_end(check))
 
     async def _find(self, check: Check) -> Finding | None:
         """The finding; None while not all events of the bucket can be read."""
@@ -178,7 +178,7 @@ class Alerts:
         self._wait(check, (now if check.alert.signal else watermark - GRACE_MS) + RETRY_MS)
 
     def _wait(self, check: Check, until: int) -> None:
-        """Nothing to do before the watermark reaches another bucket."""
+        """Nothing to do before the watermark reaches the end of another bucket, or a retry."""
         self._next[check.alert.id] = (check.alert, until)
 
 
@@ -201,6 +201,13 @@ def _span(alert: Alert, website: Website, until: int) -> Span:
         end = until // spans.MINUTE_MS * spans.MINUTE_MS
         return end - spans.MINUTE_MS, end
     return spans.last_complete(until, alert.every, website.timezone)
+
+
+def _next_end(check: Check) -> int:
+    """The end of the next bucket."""
+    if check.alert.signal is not None:
+        return check.span[1] + spans.MINUTE_MS
+    return spans.next_end(check.span, check.alert.every, check.website.timezone)
 
 
 def _compared(check: Check) -> Sequence[Span]:
