@@ -97,10 +97,10 @@ class Alerts:
                 if not isinstance(alert, Alert) or website is None:
                     continue
                 until = now if alert.signal else stored
-                known = self._next.get(alert.id)
-                if known is not None and known[0] is alert:
-                    alerts[alert.id] = known
-                    if until is None or until < known[1]:
+                waiting = self._next.get(alert.id)
+                if waiting is not None and waiting[0] is alert:
+                    alerts[alert.id] = waiting
+                    if until is None or until < waiting[1]:
                         continue
                 if until is not None:
                     yield alert, website, _span(alert, website, until)
@@ -251,11 +251,11 @@ def _judged(alert: Alert, answer: Answer) -> Finding:
         case "rises" | "falls":
             return against_earlier(alert, value, earlier[0])
         case "spike" | "drop":
-            return against_usual(alert, value, _known(earlier))
+            return against_usual(alert, value, _since_first_event(earlier))
     return against_threshold(alert, value)
 
 
-def _known(history: Sequence[float | None]) -> Sequence[float]:
+def _since_first_event(history: Sequence[float | None]) -> Sequence[float]:
     """Values from the newest to the oldest, without those from before the first event."""
     values = [value or 0.0 for value in history]
     while values and values[-1] == 0:
