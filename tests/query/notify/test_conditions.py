@@ -6,6 +6,7 @@ import pytest
 
 from query.notify.conditions import (
     Finding,
+    Row,
     against_earlier,
     against_threshold,
     against_usual,
@@ -168,8 +169,8 @@ def test_one_odd_day_does_not_move_what_is_usual() -> None:
 
 
 def test_rows_are_new_by_their_groups() -> None:
-    earlier = [{"message": "a", "n": 1}, {"message": None, "n": 1}]
-    rows = [
+    earlier: list[Row] = [{"message": "a", "n": 1}, {"message": None, "n": 1}]
+    rows: list[Row] = [
         {"message": "a", "n": 70},
         {"message": "b", "n": 2},
         {"message": None, "n": 9},
