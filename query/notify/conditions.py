@@ -83,8 +83,8 @@ def against_usual(alert: Alert, value: float | None, history: Sequence[float]) -
 
 def new_rows(rows: Sequence[Row], earlier: Sequence[Row], groups: Sequence[str]) -> Finding:
     """Rows whose groups no earlier row has; without groups, texts tell rows apart."""
-    known = {_identity(row, groups) for row in earlier}
-    new = [row for row in rows if _identity(row, groups) not in known]
+    identities = {_identity(row, groups) for row in earlier}
+    new = [row for row in rows if _identity(row, groups) not in identities]
     words = ", ".join(_name(row, groups) for row in new[:SHOWN_ROWS])
     more = f" and {len(new) - SHOWN_ROWS} more" if len(new) > SHOWN_ROWS else ""
     return Finding(bool(new), float(len(new)), 0.0, new[:SHOWN_ROWS], words + more)

@@ -103,10 +103,10 @@ class Alerts:
                 if not isinstance(alert, Alert) or website is None:
                     continue
                 until = now if alert.signal else stored
-                known = self._next.get(alert.id)
-                if known is not None and known[0] is alert:
-                    alerts[alert.id] = known
-                    if until is None or until < known[1]:
+                waiting = self._next.get(alert.id)
+                if waiting is not None and waiting[0] is alert:
+                    alerts[alert.id] = waiting
+                    if until is None or until < waiting[1]:
                         continue
                 if until is not None:
                     yield alert, website, _span(alert, website, until)
@@ -115,7 +115,7 @@ class Alerts:
     async def _check(self, check: Check) -> None:
         alert, span, before = check.alert, check.span, check.before
         if before is not None and before.checked_until >= span[1]:
-            self._wait(check, span[1] + 1)
+            self._wait(check, _next_end(check))
             return
         try:
             finding = await self._find(check)
@@ -134,12 +134,12 @@ class Alerts:
             )
         targets = () if _is_muted(alert, now) else self._targets(alert)
         due_at = spans.quiet_end(now, alert.quiet_hours, check.website.timezone)
-        await self._dependencies.in_registry(
+        written = await self._dependencies.in_registry(
             lambda: self._notices.record_check(before, after, notice, targets, due_at)
         )
-        if notice is not None:
+        if written and notice is not None:
             log.info("alert", extra={"alert": alert.id, "event": notice.event.value})
-        self._wait(check, span[1] + 1)
+        self._wait(check, _next_end(check))
 
     def _targets(self, alert: Alert) -> Sequence[Target]:
         saved = self._dependencies.registry.saved.of_website(alert.website_id)
@@ -192,7 +192,7 @@ class Alerts:
         return now if alert.signal else (watermark or now) - GRACE_MS
 
     def _wait(self, check: Check, until: int) -> None:
-        """Nothing to do before the watermark reaches another bucket."""
+        """Nothing to do before the watermark reaches the end of another bucket, or a retry."""
         self._next[check.alert.id] = (check.alert, until)
 
 
@@ -205,6 +205,13 @@ def _span(alert: Alert, website: Website, until: int) -> Span:
         end = until // spans.MINUTE_MS * spans.MINUTE_MS
         return end - spans.MINUTE_MS, end
     return spans.last_complete(until, alert.every, website.timezone)
+
+
+def _next_end(check: Check) -> int:
+    """The end of the next bucket."""
+    if check.alert.signal is not None:
+        return check.span[1] + spans.MINUTE_MS
+    return spans.next_end(check.span, check.alert.every, check.website.timezone)
 
 
 def _compared(check: Check) -> Sequence[Span]:
@@ -248,11 +255,11 @@ def _judged(alert: Alert, span_rows: SpanRows) -> Finding:
         case "rises" | "falls":
             return against_earlier(alert, value, earlier[0])
         case "spike" | "drop":
-            return against_usual(alert, value, _known(earlier))
+            return against_usual(alert, value, _since_first_event(earlier))
     return against_threshold(alert, value)
 
 
-def _known(history: Sequence[float | None]) -> Sequence[float]:
+def _since_first_event(history: Sequence[float | None]) -> Sequence[float]:
     """Values from the newest to the oldest, without those from before the first event."""
     values = [value or 0.0 for value in history]
     while values and values[-1] == 0:
