@@ -24,7 +24,7 @@ from query.notify.conditions import (
     number_in,
     shown,
 )
-from query.notify.saved_queries import SpanRows, SavedQuery, Span, ask, query_of
+from query.notify.saved_queries import SavedQuery, Span, SpanRows, ask, query_of
 from query.notify.span_text import span_text
 from schemas.errors import ApiError, Unavailable
 from schemas.http.limit_counts import COLLECTOR
