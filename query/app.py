@@ -120,6 +120,7 @@ class QueryService(Struct, frozen=True):
     """Keeps the registry snapshot fresh while the application runs."""
     results: PreparedResults | None
     """Prepared results, unless they are switched off."""
+    dependencies: QueryDependencies
 
 
 def create_app(
@@ -243,7 +244,9 @@ def create_app(
         standard_pool.close()
         custom_pool.close()
 
-    return QueryService(app, probe.lake_problem, close, dependencies.follower, results)
+    return QueryService(
+        app, probe.lake_problem, close, dependencies.follower, results, dependencies
+    )
 
 
 def paths_of(router: Router) -> Sequence[str]:

@@ -9,6 +9,7 @@ import logging
 import secrets
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
+from functools import partial
 
 from query.dependencies import QueryDependencies
 from query.notify.deliver import Deliveries
@@ -23,7 +24,6 @@ TICK_SECONDS = 2.0
 KEPT_MS = 90 * 86_400_000
 """How long notices and what became of them are kept."""
 FORGET_SECONDS = 3600.0
-
 
 Work = Callable[[], Awaitable[int]]
 
@@ -51,7 +51,8 @@ class Notifier:
         try:
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(self._repeat(self._hold_lease, RENEW_SECONDS))
-                tasks.create_task(self._repeat(self._check, TICK_SECONDS))
+                for check in self._checks:
+                    tasks.create_task(self._repeat(partial(self._check, check), TICK_SECONDS))
                 tasks.create_task(self._repeat(self._deliver, TICK_SECONDS))
                 tasks.create_task(self._repeat(self._forget, FORGET_SECONDS))
         finally:
@@ -83,10 +84,9 @@ class Notifier:
             self._leads = False
             raise
 
-    async def _check(self) -> None:
+    async def _check(self, check: Work) -> None:
         if self._leads:
-            for check in self._checks:
-                await check()
+            await check()
 
     async def _deliver(self) -> None:
         if not self._leads:
