@@ -120,6 +120,8 @@ class QueryService(Struct, frozen=True):
     """Keeps the registry snapshot fresh while the application runs."""
     results: PreparedResults | None
     """Prepared results, unless they are switched off."""
+    notifier: Notifier
+    """Tells what alerts and reports have to tell."""
     dependencies: QueryDependencies
 
 
@@ -245,7 +247,7 @@ def create_app(
         custom_pool.close()
 
     return QueryService(
-        app, probe.lake_problem, close, dependencies.follower, results, dependencies
+        app, probe.lake_problem, close, dependencies.follower, results, notifier, dependencies
     )
 
 

@@ -12,6 +12,7 @@ from msgspec import NODEFAULT
 from msgspec.structs import FieldInfo, replace
 
 from deploy.cli.context import CliContext, require_changes
+from deploy.cli.notices import add_notice_commands
 from deploy.cli.record_commands import RecordGroup
 from query.resources.saved_types import (
     SAVED_TYPES,
@@ -117,6 +118,8 @@ def _group(saved: SavedType) -> RecordGroup:
         record = store.get(saved.record, record_id)
         return store.revise(record, now_ms(), lambda it: validate_record(replace(it, **changes)))
 
+    if saved.record is Alert or saved.record is Report:
+        add_notice_commands(group, saved.record)
     return group
 
 

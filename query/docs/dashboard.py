@@ -27,8 +27,8 @@ HASHED_NAME = re.compile(r".*[-.][A-Za-z0-9_-]{8,}\.[a-z0-9]+(\.map)?")
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
-    "font-src 'self'; connect-src 'self'; worker-src 'self'; manifest-src 'self'; "
-    "base-uri 'none'; form-action 'self'; frame-ancestors {}"
+    "font-src 'self'; connect-src 'self'; frame-src 'self'; worker-src 'self'; "
+    "manifest-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors {}"
 )
 MEDIA_TYPES: Mapping[str, str] = {
     ".html": "text/html; charset=utf-8",

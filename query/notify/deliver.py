@@ -29,6 +29,7 @@ CONCURRENCY = 4
 SEND_SECONDS = 90.0
 """For one attempt, less than the time until the next."""
 NO_MAIL = "No mail is sent here: the operator sets TIDEMARK_SMTP_URL"
+FAULT = "An internal error; the log of the query service has more"
 NO_CHANNEL = "The channel was deleted"
 RESEALED = "The secrets of the channel cannot be read after a restore; give its address anew"
 
@@ -68,6 +69,10 @@ class Deliveries:
                 await self._send(claimed, notice, reports)
         except (NotSent, ApiError, TimeoutError) as error:
             await self._note_failure(claimed, error)
+            return
+        except Exception:  # a fault of one must not stop all others
+            log.exception("delivery failed", extra={"delivery": claimed.id})
+            await self._note_failure(claimed, NotSent(FAULT))
             return
         done_at = dependencies.clock()
         await dependencies.in_registry(lambda: notices.delivered(claimed, done_at))

@@ -4,10 +4,16 @@ After a pause only the newest period is sent.
 """
 
 from query.dependencies import QueryDependencies
-from query.notify.rules import GRACE_MS, targets_of
+from query.notify.rules import GRACE_MS
 from query.reports.schedule import Period, Schedule, due_ms, last_due
 from schemas.registry import Report, Website
-from schemas.registry.notices import Notice, NoticeEvent, RegistryNotices, new_notice
+from schemas.registry.notices import (
+    Notice,
+    NoticeEvent,
+    RegistryNotices,
+    new_notice,
+    targets_of,
+)
 
 
 class ReportsDue:
@@ -38,7 +44,8 @@ class ReportsDue:
         if is_written or not is_new or watermark is None or watermark < period.end_ms + GRACE_MS:
             return False
         notice = report_notice(report, period, now)
-        targets = targets_of(self._dependencies, report)
+        saved = self._dependencies.registry.saved.of_website(website.id)
+        targets = targets_of(report, saved.by_id)
         added = await self._dependencies.in_registry(
             lambda: self._notices.add(notice, targets, now)
         )

@@ -8,6 +8,7 @@ While data is late, an alert waits; after a pause only the newest complete bucke
 import asyncio
 import logging
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from msgspec import Struct, structs
 
@@ -23,19 +24,19 @@ from query.notify.conditions import (
     number_in,
     shown,
 )
-from query.notify.questions import Answer, Question, Span, ask, question_of
+from query.notify.saved_queries import SavedQuery, Span, SpanRows, ask, query_of
 from query.notify.span_text import span_text
 from schemas.errors import ApiError, Unavailable
 from schemas.http.limit_counts import COLLECTOR
 from schemas.plans import NO_LIMIT, Group, limit_for
-from schemas.registry import Alert, Channel, Report, Website
+from schemas.registry import Alert, Website
 from schemas.registry.notices import (
-    EMAIL,
     AlertState,
     NoticeEvent,
     RegistryNotices,
     Target,
     new_notice,
+    targets_of,
 )
 from schemas.runtime.clock import parse_instant_ms
 
@@ -50,6 +51,7 @@ NEW_ROWS = 10_000
 """Rows that are compared to find new ones."""
 MAX_PROBLEM_LENGTH = 1_000
 FAILED = "The check failed; the log of the service says why"
+SIGNAL_WORDS = {"freshness": "seconds late", "rate_limit": "percent of the rate limit"}
 
 
 class Check(Struct, frozen=True):
@@ -82,7 +84,11 @@ class Alerts:
 
         async def in_turn(check: Check) -> None:
             async with turns:
-                await self._check(check)
+                try:
+                    await self._check(check)
+                except Exception:  # a fault of one must not stop all others
+                    log.exception("alert not checked", extra={"alert": check.alert.id})
+                    self._wait(check, self._time(check.alert) + RETRY_MS)
 
         await asyncio.gather(*map(in_turn, checks))
         return len(checks)
@@ -131,7 +137,7 @@ class Alerts:
             notice = new_notice(
                 event, check.website.id, span, now, alert_id=alert.id, content=content
             )
-        targets = targets_of(self._dependencies, alert, alert.muted_until)
+        targets = () if _is_muted(alert, now) else self._targets(alert)
         due_at = spans.quiet_end(now, alert.quiet_hours, check.website.timezone)
         written = await self._dependencies.in_registry(
             lambda: self._notices.record_check(before, after, notice, targets, due_at)
@@ -140,16 +146,20 @@ class Alerts:
             log.info("alert", extra={"alert": alert.id, "event": notice.event.value})
         self._wait(check, _next_end(check))
 
+    def _targets(self, alert: Alert) -> Sequence[Target]:
+        saved = self._dependencies.registry.saved.of_website(alert.website_id)
+        return targets_of(alert, saved.by_id)
+
     async def _find(self, check: Check) -> Finding | None:
         """The finding; None while not all events of the bucket can be read."""
         alert = check.alert
         if alert.signal is not None:
             return against_threshold(alert, await self._signal(check))
         asked = [check.span, *_compared(check)]
-        answer = await ask(self._dependencies, check.website, _question(alert), asked)
-        if answer.watermark_ms is None or answer.watermark_ms < check.span[1]:
+        span_rows = await ask(self._dependencies, check.website, _query(alert), asked)
+        if span_rows.watermark_ms is None or span_rows.watermark_ms < check.span[1]:
             return None
-        return _judged(alert, answer)
+        return _judged(alert, span_rows)
 
     async def _signal(self, check: Check) -> float | None:
         dependencies, website = self._dependencies, check.website
@@ -169,36 +179,30 @@ class Alerts:
 
     async def _note_problem(self, check: Check, problem: str) -> None:
         """Show why it is not checked, and try again."""
-        before = check.before
+        alert, before = check.alert, check.before
         after = (
-            AlertState(check.alert.id, check.span[0], problem=problem)
+            AlertState(alert.id, check.span[0], problem=problem)
             if before is None
             else structs.replace(before, problem=problem)
         )
         if after != before:
-            log.warning("alert not checked", extra={"alert": check.alert.id, "reason": problem})
+            log.warning("alert not checked", extra={"alert": alert.id, "reason": problem})
             await self._dependencies.in_registry(lambda: self._notices.record_check(before, after))
+        self._wait(check, self._time(alert) + RETRY_MS)
+
+    def _time(self, alert: Alert) -> int:
+        """Until when everything is stored, or now for an alert about the service itself."""
         now = self._dependencies.clock()
-        watermark = self._dependencies.freshness.newest_watermark() or now
-        self._wait(check, (now if check.alert.signal else watermark - GRACE_MS) + RETRY_MS)
+        watermark = self._dependencies.freshness.newest_watermark()
+        return now if alert.signal else (watermark or now) - GRACE_MS
 
     def _wait(self, check: Check, until: int) -> None:
         """Nothing to do before the watermark reaches the end of another bucket, or a retry."""
         self._next[check.alert.id] = (check.alert, until)
 
 
-def targets_of(
-    dependencies: QueryDependencies, record: Alert | Report, muted_until: str | None = None
-) -> Sequence[Target]:
-    """Whom an alert or a report tells now: recipients, and channels that its website has."""
-    if muted_until is not None and parse_instant_ms(muted_until) > dependencies.clock():
-        return ()
-    saved = dependencies.registry.saved.of_website(record.website_id).by_id
-    channels = [saved.get(name) for name in record.channels]
-    return (
-        *(Target(EMAIL, address) for address in record.recipients),
-        *(Target(one.kind, one.id) for one in channels if isinstance(one, Channel)),
-    )
+def _is_muted(alert: Alert, now_ms: int) -> bool:
+    return alert.muted_until is not None and parse_instant_ms(alert.muted_until) > now_ms
 
 
 def _span(alert: Alert, website: Website, until: int) -> Span:
@@ -230,21 +234,21 @@ def _compared(check: Check) -> Sequence[Span]:
     return []
 
 
-def _question(alert: Alert) -> Question:
-    question = question_of(alert)
-    if alert.condition != "new" or "limit" in question.body:
-        return question
-    if question.language == "standard_query":
-        return question
-    return structs.replace(question, body={**question.body, "limit": NEW_ROWS})
+def _query(alert: Alert) -> SavedQuery:
+    query = query_of(alert)
+    if alert.condition != "new" or "limit" in query.body:
+        return query
+    if query.language == "standard_query":
+        return query
+    return structs.replace(query, body={**query.body, "limit": NEW_ROWS})
 
 
-def _judged(alert: Alert, answer: Answer) -> Finding:
-    current, *others = answer.rows
+def _judged(alert: Alert, span_rows: SpanRows) -> Finding:
+    current, *others = span_rows.rows
     if alert.condition == "new":
-        return new_rows(current, others[0], answer.groups)
+        return new_rows(current, others[0], span_rows.groups)
     try:
-        value, *earlier = (number_in(rows, alert.column) for rows in answer.rows)
+        value, *earlier = (number_in(rows, alert.column) for rows in span_rows.rows)
     except KeyError:
         names = ", ".join(current[0]) if current else "none"
         raise Unavailable(
@@ -291,15 +295,28 @@ def _content(check: Check, finding: Finding, event: NoticeEvent) -> dict[str, ob
     alert = check.alert
     when = span_text(check.span, check.website.timezone)
     value = "no number" if finding.value is None else shown(finding.value)
+    text = f"{value} {_watched(alert)} {when}"
     if alert.condition == "new" and event is NoticeEvent.FIRED:
         text = f"{value} new {when}: {finding.words}"
     elif finding.words and not (alert.condition == "nothing" and finding.value):
-        text = f"{value} {when}; {finding.words}"
-    else:
-        text = f"{value} {when}"
+        text = f"{text}; {finding.words}"
     return {
         "value": finding.value,
         "reference": finding.reference,
         "text": text,
         "rows": list(finding.rows),
     }
+
+
+def _watched(alert: Alert) -> str:
+    """What the number counts, as `page views`."""
+    if alert.signal is not None:
+        return SIGNAL_WORDS[alert.signal]
+    body = query_of(alert).body
+    selected: Any = alert.column or next(
+        iter(body.get("metrics") or body.get("query", {}).get("selects") or body["parameters"])
+    )
+    if not isinstance(selected, str):
+        names = ("as", "alias", "metric", "name", "aggregate")
+        selected = next((selected[name] for name in names if selected.get(name)), "")
+    return str(selected).replace("_", " ")

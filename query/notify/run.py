@@ -9,7 +9,6 @@ import logging
 import secrets
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from functools import partial
 
 from query.dependencies import QueryDependencies
 from query.notify.deliver import Deliveries
@@ -50,10 +49,9 @@ class Notifier:
         """Renew the lease, check and deliver beside each other: a slow receiver delays no check."""
         try:
             async with asyncio.TaskGroup() as tasks:
-                tasks.create_task(self._repeat(self._hold_lease, RENEW_SECONDS))
-                for check in self._checks:
-                    tasks.create_task(self._repeat(partial(self._check, check), TICK_SECONDS))
-                tasks.create_task(self._repeat(self._deliver, TICK_SECONDS))
+                tasks.create_task(self._repeat(self.hold_lease, RENEW_SECONDS))
+                tasks.create_task(self._repeat(self.check, TICK_SECONDS))
+                tasks.create_task(self._repeat(self.deliver, TICK_SECONDS))
                 tasks.create_task(self._repeat(self._forget, FORGET_SECONDS))
         finally:
             if self._leads:
@@ -74,7 +72,8 @@ class Notifier:
                 log.exception("notifier failed")
             await asyncio.sleep(seconds)
 
-    async def _hold_lease(self) -> None:
+    async def hold_lease(self) -> None:
+        """Take or renew the lease; ApiError while the registry is away."""
         now = self._dependencies.clock()
         try:
             self._leads = await self._dependencies.in_registry(
@@ -84,11 +83,17 @@ class Notifier:
             self._leads = False
             raise
 
-    async def _check(self, check: Work) -> None:
-        if self._leads:
-            await check()
+    async def check(self) -> None:
+        """Check what is due; a failure of alerts delays no report."""
+        if not self._leads:
+            return
+        checks = (check() for check in self._checks)
+        for outcome in await asyncio.gather(*checks, return_exceptions=True):
+            if isinstance(outcome, BaseException):
+                raise outcome
 
-    async def _deliver(self) -> None:
+    async def deliver(self) -> None:
+        """Deliver until nothing is due."""
         if not self._leads:
             return
         while await self._deliveries.deliver_due():

@@ -84,13 +84,14 @@ def _draw_series(
 ) -> None:
     base = (HEIGHT - BOTTOM) * scale
     line, before = _spots(values, top, scale), _spots(previous, top, scale)
-    if line:
+    if len(line) > 1:
         draw.polygon([(line[0][0], base), *line, (line[-1][0], base)], fill=AREA)
     for tick in range(0, top + 1, step):
         y = (TOP + (HEIGHT - TOP - BOTTOM) * (1 - tick / top)) * scale
         draw.line([(LEFT * scale, y), ((WIDTH - RIGHT) * scale, y)], fill=GRID, width=round(scale))
     _dashed(draw, before, scale)
-    draw.line(line, fill=LINE, width=round(2.25 * scale), joint="curve")
+    if len(line) > 1:
+        draw.line(line, fill=LINE, width=round(2.25 * scale), joint="curve")
     if len(line) <= 31:
         for x, y in line:
             radius = 2.75 * scale

@@ -64,6 +64,14 @@ def last_due(schedule: Schedule, hour: int, zone: str, at_ms: int) -> Period:
     return period if is_due else period_before(schedule, zone, period)
 
 
+def next_due_ms(schedule: Schedule, hour: int, zone: str, at_ms: int) -> int:
+    """When the next report is due after an instant."""
+    running = BEGIN[schedule](to_local(at_ms, zone).date())
+    ends = (running, BEGIN[schedule](running + LONGEST[schedule]))
+    dues = [to_unix_ms(datetime.combine(end, time(hour)), zone) for end in ends]
+    return next(due for due in dues if due > at_ms)
+
+
 def _monday(day: date) -> date:
     return day - timedelta(days=day.weekday())
 
@@ -78,6 +86,12 @@ BEGIN: Mapping[Schedule, Callable[[date], date]] = {
     Schedule.MONTHLY: _first_of_month,
 }
 """The first day of the period that contains a day."""
+LONGEST: Mapping[Schedule, timedelta] = {
+    Schedule.DAILY: DAY,
+    Schedule.WEEKLY: 7 * DAY,
+    Schedule.MONTHLY: 31 * DAY,
+}
+"""From the first day of a period, this leads into the next one."""
 
 
 def _period(first: date, end: date, zone: str) -> Period:

@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 
 from starlette.responses import Response
 
-from query.notify.rules import targets_of
 from query.resources.alert_state import shown_state
 from query.resources.notices import (
     LIMIT_PARAMETER,
@@ -18,7 +17,7 @@ from query.response.json_response import json_response
 from schemas.errors import Conflict, Malformed
 from schemas.http import openapi
 from schemas.registry import Alert, KeyScope
-from schemas.registry.notices import NoticeEvent, new_notice
+from schemas.registry.notices import NoticeEvent, new_notice, targets_of
 
 NOBODY = "The alert has no recipients and no channels; add some, then retry"
 
@@ -35,7 +34,8 @@ async def states(call: Call, alerts: Sequence[Alert]) -> Mapping[str, Mapping[st
 
 async def test_alert(call: Call, alert: Alert) -> Response:
     """POST: tell its recipients and channels a test, also while it is muted."""
-    targets = targets_of(call.dependencies, alert)
+    saved = call.dependencies.registry.saved.of_website(alert.website_id)
+    targets = targets_of(alert, saved.by_id)
     if not targets:
         raise Conflict(NOBODY)
     now, notices = call.now_ms, call.dependencies.store.notices()

@@ -1,14 +1,15 @@
-"""Requests about one report: preview, send, history."""
+"""Requests about one report: preview, send, history; and the state beside each in a list."""
 
 import asyncio
 import base64
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from starlette.responses import Response
 
 from query.dependencies import QUERY_ERRORS
 from query.notify.report_mails import dashboard_link, file_name, read_report
+from query.notify.reports_due import report_notice
 from query.reports.charts import chart_of
 from query.reports.content import Content
 from query.reports.csv import report_csv
@@ -22,13 +23,15 @@ from query.resources.notices import (
     history,
     shown_notice,
 )
+from query.resources.report_state import report_state
 from query.resources.resource import Access, Action, Call
 from query.response.json_response import json_response, uncached
 from schemas.errors import Conflict, Malformed
 from schemas.http import openapi
+from schemas.http.auth import authorize_website
 from schemas.plans import Group
-from schemas.registry import Channel, KeyScope, Report
-from schemas.registry.notices import EMAIL, NoticeEvent, Target, new_notice
+from schemas.registry import KeyScope, Report
+from schemas.registry.notices import targets_of
 
 FORMATS = {
     "html": "text/html; charset=utf-8",
@@ -38,11 +41,23 @@ FORMATS = {
 }
 POLICY = (
     "sandbox allow-popups allow-popups-to-escape-sandbox; default-src 'none'; img-src data:; "
-    "style-src 'unsafe-inline'"
+    "style-src 'unsafe-inline'; frame-ancestors 'self'"
 )
 FORMAT_PARAMETER = openapi.Parameter(
     "format", "form of the report", {"type": "string", "enum": list(FORMATS), "default": "html"}
 )
+
+
+async def states(call: Call, reports: Sequence[Report]) -> Mapping[str, Mapping[str, object]]:
+    """The member `state` of reports, by id."""
+    notices, ids = call.dependencies.store.notices(), [report.id for report in reports]
+    sent = await call.dependencies.in_registry(lambda: notices.last_of_reports(ids))
+    return {
+        report.id: {
+            "state": report_state(report, _zone(call, report), sent.get(report.id), call.now_ms)
+        }
+        for report in reports
+    }
 
 
 async def preview(call: Call, report: Report) -> Response:
@@ -62,22 +77,15 @@ async def preview(call: Call, report: Report) -> Response:
 
 async def send(call: Call, report: Report) -> Response:
     """POST: tell recipients and channels of the last period that is over; again, if they were."""
-    targets = _targets(call, report)
+    saved = call.dependencies.registry.saved.of_website(report.website_id)
+    targets = targets_of(report, saved.by_id)
     if not targets:
         raise Conflict("The report has no recipients and no channels; add some, then retry")
     period, now = _last_period(call, report), call.now_ms
-    notice = new_notice(
-        NoticeEvent.REPORT,
-        report.website_id,
-        (period.start_ms, period.end_ms),
-        now,
-        report_id=report.id,
-        once=False,
-    )
+    notice = report_notice(report, period, now, once=False)
     dependencies, notices = call.dependencies, call.dependencies.store.notices()
     await dependencies.in_registry(lambda: notices.add(notice, targets, now))
-    newest = await dependencies.in_registry(lambda: notices.history(10, report_id=report.id))
-    deliveries = next((each for one, each in newest if one.id == notice.id), ())
+    deliveries = await dependencies.in_registry(lambda: notices.deliveries_of(notice.id))
     return json_response(NoticeResponse(success=True, data=shown_notice(notice, deliveries)))
 
 
@@ -87,17 +95,12 @@ async def report_history(call: Call, report: Report) -> Response:
 
 
 def _last_period(call: Call, report: Report) -> Period:
-    zone = call.dependencies.registry.websites[report.website_id].timezone
-    return last_period(Schedule(report.schedule), zone, call.now_ms)
+    return last_period(Schedule(report.schedule), _zone(call, report), call.now_ms)
 
 
-def _targets(call: Call, report: Report) -> Sequence[Target]:
-    saved = call.dependencies.registry.saved.of_website(report.website_id)
-    channels = [saved.by_id.get(name) for name in report.channels]
-    return [
-        *(Target(EMAIL, address) for address in report.recipients),
-        *(Target(one.kind, one.id) for one in channels if isinstance(one, Channel)),
-    ]
+def _zone(call: Call, report: Report) -> str:
+    registry = call.dependencies.registry
+    return authorize_website(registry, call.key, report.website_id).timezone
 
 
 def _encoded(form: str, content: Content, links: Links, now_ms: int) -> bytes:

@@ -50,7 +50,7 @@ ACTIONS: Mapping[type[SavedRecord], Sequence[Action]] = {
     Report: reports.ACTIONS,
 }
 """Further requests about one record."""
-BESIDE: Mapping[type[SavedRecord], Beside] = {Alert: alerts.states}
+BESIDE: Mapping[type[SavedRecord], Beside] = {Alert: alerts.states, Report: reports.states}
 
 
 async def make(saved: SavedType, call: Call) -> Created:

@@ -15,6 +15,7 @@ from query.metrics.request import MetricsRequest
 from query.request.body import convert
 from query.request.filters import Filter
 from query.resources.alert_state import ShownState
+from query.resources.report_state import ReportState
 from query.resources.saved_validation import check_given_address, validate_record
 from query.response.bodies import response_types
 from query.standard.request import StandardRequestBody
@@ -63,6 +64,7 @@ SHOWN_ONCE: Mapping[type[SavedRecord], tuple[str, Any]] = {
 """What only the response that creates a record shows."""
 SHOWN_BESIDE: Mapping[type[SavedRecord], tuple[str, Any]] = {
     Alert: ("state", ShownState | UnsetType),
+    Report: ("state", ReportState | UnsetType),
 }
 """What lists and the response of one record show besides."""
 

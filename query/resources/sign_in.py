@@ -180,6 +180,7 @@ class MeResponse(Struct):
         str, Meta(description="URL of the collector, for short links and trackers")
     ] = field(name="collectUrl")
     keep_bounds: OwnKeepBounds = field(name="keepBounds")
+    mail: Annotated[bool, Meta(description="whether mail is sent here")]
     share: OwnShare | None = None
 
 
@@ -323,6 +324,7 @@ def me_response(dependencies: QueryDependencies, key: Key, ends_at: int | None) 
         scopes=[scope for scope in KEY_SCOPES if key.has_scope(scope)],
         expires=None if ends_at is None else format_instant(ends_at),
         collect_url=dependencies.collect_url,
+        mail=dependencies.access.mailer is not None,
         keep_bounds=OwnKeepBounds(
             dependencies.keep_bounds.minimum, dependencies.keep_bounds.maximum
         ),

@@ -19,6 +19,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from schemas.registry.connections import RegistryConnections
 from schemas.registry.database import ALERT_STATES, DELIVERIES, LEASES, NOTICES
 from schemas.registry.ids import random_id
+from schemas.registry.saved_records import Alert, Channel, Report
 
 MINUTE_MS = 60_000
 RETRY_MINUTES = (2, 5, 15, 60, 180, 360, 720)
@@ -102,6 +103,15 @@ class AlertState(Struct, frozen=True):
     value: float | None = None
     problem: str = ""
     """Why the last bucket could not be checked."""
+
+
+def targets_of(record: Alert | Report, saved: Mapping[str, object]) -> Sequence[Target]:
+    """Whom an alert or report tells: recipients, and channels that are among `saved` by id."""
+    channels = [saved.get(name) for name in record.channels]
+    return (
+        *(Target(EMAIL, address) for address in record.recipients),
+        *(Target(one.kind, one.id) for one in channels if isinstance(one, Channel)),
+    )
 
 
 def new_notice(
@@ -264,6 +274,16 @@ class RegistryNotices:
             for row in connection.execute(query.order_by(DELIVERIES.c.id)).mappings():
                 of_notice.setdefault(row["notice_id"], []).append(Delivery(**row))
         return [(notices[name], of_notice.get(name, [])) for name in ids if name in notices]
+
+    def last_of_reports(self, report_ids: Iterable[str]) -> Mapping[str, int]:
+        """When the newest notice of each of these reports was written; none of those without."""
+        query = (
+            sa.select(NOTICES.c.report_id, sa.func.max(NOTICES.c.created_at))
+            .where(NOTICES.c.report_id.in_(list(report_ids)))
+            .group_by(NOTICES.c.report_id)
+        )
+        with self._connections.engine().connect() as connection:
+            return {str(name): int(at_ms) for name, at_ms in connection.execute(query)}
 
     def deliveries_of(self, notice_id: str) -> Sequence[Delivery]:
         """The deliveries of a notice."""

@@ -90,7 +90,10 @@ def _is_this_machine(host: str) -> bool:
 
 def single_address(text: str) -> Address | None:
     """The one address that a header `From` or `To` with this text has; None if it has another."""
-    header = SMTP.header_factory("to", text)
+    try:
+        header = SMTP.header_factory("to", text)
+    except (IndexError, AttributeError):  # as the parser of CPython 3.11 fails on `ann@` or `a@[`
+        return None
     broken = [d for d in header.defects if not isinstance(d, ObsoleteHeaderDefect)]
     addresses: list[Address] = [a for a in header.addresses if a.username and a.domain]
     if broken or len(addresses) != 1 or len(header.addresses) != 1:

@@ -23,6 +23,9 @@ BODIES: Mapping[str, Mapping[str, Any]] = {
     "funnels": {"steps": [{"path": "/"}, {"event": "e"}]},
     "aliases": {"product": "segment"},
     "explorations": {"metricsQuery": {"metrics": ["visitors"]}},
+    "channels": {"kind": "webhook", "address": "https://hooks.example/"},
+    "alerts": {"condition": "nothing"},
+    "reports": {},
 }
 NAMES = count()
 
@@ -81,10 +84,18 @@ REPLAY = Records(
     reads=MANAGE,
     writes=MANAGE,
 )
-CHANGES = {"annotations": {"text": "b"}, "aliases": {"product": "segment"}}
+CHANGES = {
+    "annotations": {"text": "b"},
+    "aliases": {"product": "segment"},
+    "channels": {"address": BODIES["channels"]["address"]},
+}
 """Of aliases not the name, which is unique among all websites."""
 ID_NAMES = {"money": "money_property_id", "aliases": "alias_id"}
-OF_ANALYSTS = ("goals", "segments", "annotations", "funnels", "explorations")
+OF_ANALYSTS = (
+    "goals", "segments", "annotations", "funnels", "explorations", "alerts", "reports"
+)  # fmt: skip
+OPEN_DATA = ("shares", "channels", "alerts", "reports")
+"""They let others read data, so that creating and changing one needs the right to read it."""
 SAVED_KINDS = {
     kind: Records(
         path=f"/v1/{kind}",
@@ -93,8 +104,7 @@ SAVED_KINDS = {
         removed=f"{kind}_rival",
         reads=READ_DATA,
         writes=("write:records", *MANAGE) if kind in OF_ANALYSTS else MANAGE,
-        # A share gives the right to read, so that creating and changing one needs it too.
-        also=READ_DATA if kind == "shares" else (),
+        also=READ_DATA if kind in OPEN_DATA else (),
         change=CHANGES.get(kind, {"name": "b"}),
     )
     for kind in SAVED
@@ -116,6 +126,7 @@ def record_requests() -> Iterator[Request]:
     yield from _replays()
     for kind in SAVED:
         yield from _saved_records(kind)
+    yield from _notices()
     yield Request(route=("GET", "/v1/audit"), path="/v1/audit", scopes=ADMIN, several=403)
     yield Request(route=("GET", "/v1/limits"), path="/v1/limits", scopes=MANAGE)
     for website in WEBSITES:
@@ -268,6 +279,25 @@ def _saved_records(kind: str) -> Iterator[Request]:
         about: Any = {"subject": website, "path": saved.path, "query": query}
         yield Request(route=("POST", saved.path), good=201, **write, **about)
         yield Request(route=("GET", saved.path), scopes=READ_DATA, **about)
+
+
+def _notices() -> Iterator[Request]:
+    """Tests, previews and history. 409: the records of the model tell nobody."""
+    for kind, part, good in (
+        ("channels", "/test", 200),
+        ("alerts", "/test", 409),
+        ("reports", "/send", 409),
+    ):
+        records = SAVED_KINDS[kind]
+        write: Any = {"scopes": records.writes, "also": READ_DATA, "good": good}
+        for subject in records.subjects:
+            yield records.request("POST", subject, part, **write)
+    for kind, part in (("alerts", "/history"), ("reports", "/history"), ("reports", "/preview")):
+        for subject in SAVED_KINDS[kind].subjects:
+            yield SAVED_KINDS[kind].request("GET", subject, part, scopes=READ_DATA)
+    for method in ("GET", "POST"):  # without a token
+        path = "/v1/unsubscribe"
+        yield Request(route=(method, path), path=path, good=404)
 
 
 def _new_body(kind: str) -> Mapping[str, Any]:

@@ -10,6 +10,7 @@ from query.reports.schedule import (
     due_ms,
     last_due,
     last_period,
+    next_due_ms,
     period_before,
 )
 
@@ -109,3 +110,19 @@ def test_a_report_is_due_at_the_local_hour_after_its_period(
 )
 def test_a_report_waits_for_its_hour(at: str, days: tuple[str, str]) -> None:
     assert shown(last_due(Schedule.WEEKLY, 7, BERLIN, ms(at)))[:2] == days
+
+
+@pytest.mark.parametrize(
+    ("schedule", "at", "due"),
+    [
+        ("daily", "2026-03-28T05:59Z", "2026-03-28T06:00Z"),  # 7:00 in Berlin
+        ("daily", "2026-03-28T06:00Z", "2026-03-29T05:00Z"),  # an hour earlier from the 29th
+        ("weekly", "2026-12-01T12:00Z", "2026-12-07T06:00Z"),
+        ("weekly", "2026-12-07T05:00Z", "2026-12-07T06:00Z"),
+        ("monthly", "2027-01-31T12:00Z", "2027-02-01T06:00Z"),
+        ("monthly", "2027-02-01T06:00Z", "2027-03-01T06:00Z"),
+        ("monthly", "2026-12-31T23:30Z", "2027-01-01T06:00Z"),
+    ],
+)
+def test_the_next_report_is_due_after_now(schedule: str, at: str, due: str) -> None:
+    assert next_due_ms(Schedule(schedule), 7, BERLIN, ms(at)) == ms(due)

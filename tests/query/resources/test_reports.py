@@ -1,6 +1,7 @@
 """Reports over HTTP: numbers worked out by hand, preview, send, history."""
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -9,15 +10,16 @@ import pytest
 from tests.query.lake import Stored, a_view, an_event
 from tests.query.query_service import InProcessService, reused, start_service
 
-SEARCH = {"channel": "Organic Search", "referrer_name": "Google"}
-DIRECT = {"channel": "Direct"}
-GERMAN, FRENCH = {"country": "DE", "device_type": "desktop"}, {"country": "FR"}
+SEARCH: Mapping[str, Any] = {"channel": "Organic Search", "referrer_name": "Google"}
+DIRECT: Mapping[str, Any] = {"channel": "Direct"}
+GERMAN: Mapping[str, Any] = {"country": "DE", "device_type": "desktop"}
+FRENCH: Mapping[str, Any] = {"country": "FR"}
 
 
 def two_weeks() -> list[Stored]:
     """16 to 22 November: u1 sees one page. 23 to 29: u1 sees two and buys; u2 and u3 see one."""
     at = "2026-11-24T10:0{}:00Z".format
-    last = {"visitor": "u1", "session": "s1", **GERMAN}
+    last: Mapping[str, Any] = {"visitor": "u1", "session": "s1", **GERMAN}
     return [
         a_view("/", at="2026-11-18T09:00:00Z", visitor="u1", session="s0", **DIRECT, **GERMAN),
         a_view("/", at=at(0), **last, **SEARCH),
@@ -244,6 +246,24 @@ def test_a_sent_report_is_due_for_each_recipient_and_channel(service: InProcessS
     assert {notice["id"] for notice in history} == {sent["id"], again["id"]}
     newest = service.ask("GET", f"/v1/reports/{report_id}/history", limit="1").json["data"]
     assert len(newest) == 1
+
+
+def test_a_report_says_when_it_is_sent_and_was_sent(service: InProcessService) -> None:
+    report_id = save(service, "reports", name="Weekly", recipients=["a@shop.example"])
+    path = f"/v1/reports/{report_id}"
+
+    monday = "2026-11-30T07:00:00.000Z"
+    state = service.ask("GET", path, key="acme-admin").json["data"]["state"]
+    assert state == {"nextAt": monday, "lastAt": None}
+
+    sent = service.ask("POST", f"{path}/send", key="acme-admin").json["data"]
+    listed = service.ask("GET", "/v1/reports", key="acme-admin", website_id="shop").json["data"]
+    states = {one["id"]: one["state"] for one in listed}
+    assert states[report_id] == {"nextAt": monday, "lastAt": sent["createdAt"]}
+
+    service.ask("PATCH", path, {"paused": True}, key="acme-admin")
+    paused = service.ask("GET", path, key="acme-admin").json["data"]["state"]
+    assert paused == {"nextAt": None, "lastAt": sent["createdAt"]}
 
 
 def test_a_report_without_recipients_cannot_be_sent(service: InProcessService) -> None:

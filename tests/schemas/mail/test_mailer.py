@@ -142,6 +142,9 @@ def test_a_server_that_is_silent_or_away_is_unavailable() -> None:
     [
         "",
         "ann",
+        "ann@",
+        "ann@[",
+        "<ann@",
         "ann@shop.example\r\nBcc: bob@shop.example",
         "ann@shop.example, bob@shop.example",
         "ann@shop.example> SIZE=1",

@@ -120,7 +120,7 @@ function ViewFrame({ view }: { view: View }) {
       <Unreachable retry={refresh} />
       {view.unfiltered && filters.length > 0 && <p class="notice">{t.unfiltered}</p>}
       {unread.length > 0 && <p class="notice unread" role="status">{t.unread(unread.join(", "))}</p>}
-      {!allowed ? <Empty text={forbiddenText(may("read:data") ? view.scope! : "read:data")} />
+      {!allowed ? <Empty text={forbiddenText(may("read:data") ? view.scopes![0] : "read:data")} />
         : error ? <Failed error={error} retry={() => location.reload()} />
           : Shown && daysKnown ? <Shown /> : <Skeleton lines={8} />}
     </>

@@ -10,8 +10,8 @@ const DIGITS = "1234567890";
 /** Whether the view is about what is open: one website, or all as one. */
 export const isOfBase = ({ of }: View): boolean => !of || (of === "all") === isAll();
 
-/** Whether the scope that the view needs is there. */
-export const mayOpen = ({ scope, ofWhole }: View): boolean => !scope || (ofWhole ? mayEverywhere(scope) : may(scope));
+/** Whether a scope that the view needs is there. */
+export const mayOpen = ({ scopes, ofWhole }: View): boolean => !scopes || scopes.some(ofWhole ? mayEverywhere : may);
 
 export function shownViews(): View[] {
   const shared = isShared();

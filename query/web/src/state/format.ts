@@ -106,6 +106,10 @@ export const formatTime = (instant: string | null, timeZone: string): string =>
   instant === null ? "–" : new Intl.DateTimeFormat(locale, { hour: "numeric", minute: "2-digit", second: "2-digit", timeZone })
     .format(new Date(instant));
 
+/** An hour of the day: 7:00 AM. */
+export const formatHour = (hour: number): string =>
+  new Intl.DateTimeFormat(locale, { hour: "numeric", minute: "2-digit", timeZone: "UTC" }).format(new Date(Date.UTC(2024, 0, 1, hour)));
+
 const relative = new Intl.RelativeTimeFormat(locale, { numeric: "auto", style: "short" });
 
 export function formatAgo(instant: string): string {

@@ -14,9 +14,9 @@ export interface View {
   label: string;
   icon: IconName;
   group: keyof typeof texts.viewGroups;
-  /** Scope that the view needs beside read:data. */
-  scope?: string;
-  /** Whether the scope is needed in the whole organization. */
+  /** Scopes of which the view needs one beside read:data. */
+  scopes?: string[];
+  /** Whether it is needed in the whole organization. */
   ofWhole?: boolean;
   /** Whether the time range and the filters of the page are of use. */
   ranged: boolean;
@@ -50,9 +50,9 @@ export const VIEWS: View[] = [
   { id: "errors", key: "e", label: texts.views.errors, icon: "bug", group: "quality", ranged: true, compares: true },
   { id: "bots", key: "b", label: texts.views.bots, icon: "bot", group: "quality", ranged: true, compares: true },
   { id: "explore", key: "x", label: texts.views.explore, icon: "compass", group: "tools", ranged: true, compares: true, manual: true },
-  { id: "links", key: "l", label: texts.views.links, icon: "link", group: "tools", ranged: true, compares: "item", unfiltered: true, scope: "read:links", ofWhole: true, of: "one" },
-  { id: "shares", key: "s", label: texts.views.shares, icon: "share-2", group: "tools", ranged: true, manual: true, scope: "manage:websites", of: "one" },
-  { id: "setup", key: "u", label: texts.views.setup, icon: "settings", group: "tools", ranged: false, manual: true, scope: "manage:websites", of: "one" },
+  { id: "links", key: "l", label: texts.views.links, icon: "link", group: "tools", ranged: true, compares: "item", unfiltered: true, scopes: ["read:links"], ofWhole: true, of: "one" },
+  { id: "shares", key: "s", label: texts.views.shares, icon: "share-2", group: "tools", ranged: true, manual: true, scopes: ["manage:websites"], of: "one" },
+  { id: "setup", key: "u", label: texts.views.setup, icon: "settings", group: "tools", ranged: false, manual: true, scopes: ["manage:websites", "write:records"], of: "one" },
   { id: "design", label: texts.views.design, icon: "layers", group: "tools", ranged: false, manual: true, hidden: true },
 ];
 

@@ -4,6 +4,7 @@ import { useEffect, useState } from "preact/hooks";
 import { metricsFile, metricsRequest } from "../api/metrics";
 import { hasRecords, timezone } from "../api/session";
 import type { Loaded } from "../api/use";
+import { AlertButton } from "../components/alert_button";
 import { Card } from "../components/card";
 import { customBody, CustomQuestion } from "../components/custom_question";
 import { Icon } from "../components/icon";
@@ -14,6 +15,7 @@ import type { AnswerField } from "../components/request_dialog";
 import { AllLink, isOpen, type Saved, SavedActions, SavedList, type SavedPart, useExplorations } from "../components/saved_explorations";
 import { Async, Empty, Failed, Skeleton } from "../components/states";
 import { address, go, goOwn } from "../state/address";
+import { watchOfCustom, watchOfQuestion } from "../state/alert_rules";
 import { parseExploration, START } from "../state/exploration";
 import { explorationOf } from "../state/exploration_words";
 import { dimensionText, examples, questionText, reasonAgainst, termText } from "../state/metric_fields";
@@ -87,7 +89,10 @@ function Custom({ saved, changed }: Shown) {
   const part: SavedPart = { customQuery: customBody(exploration), metricsQuery: null, shape: (shape || null) as SavedPart["shape"] };
   return (
     <CustomQuestion title={saved?.name ?? t.question} exploration={exploration} shape={shape} actions={
-      <SavedActions saved={saved} part={part} edited={Boolean(own.q || own.shape)} changed={changed} discard={() => go({ own: {} })} />} />
+      <>
+        <AlertButton watch={watchOfCustom(part.customQuery)} goals={[]} />
+        <SavedActions saved={saved} part={part} edited={Boolean(own.q || own.shape)} changed={changed} discard={() => go({ own: {} })} />
+      </>} />
   );
 }
 
@@ -120,7 +125,10 @@ function Metrics({ saved, changed, known }: Shown & { known: WebsiteKnown }) {
   return (
     <>
       <Card title={saved?.name ?? t.question} className="wide" actions={
-        <SavedActions saved={saved} part={part} edited={Boolean(own.ask || own.shape)} changed={changed} discard={() => go({ own: {} })} />}>
+        <>
+          <AlertButton watch={part && watchOfQuestion({ ...question, filters: [...question.filters, ...filters] })} goals={known.goals} />
+          <SavedActions saved={saved} part={part} edited={Boolean(own.ask || own.shape)} changed={changed} discard={() => go({ own: {} })} />
+        </>}>
         {saved?.description && <p class="quiet">{saved.description}</p>}
         <QuestionBuilder known={known} question={question} change={change} />
       </Card>

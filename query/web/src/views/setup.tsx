@@ -1,14 +1,17 @@
 // Set-up, in sections: what belongs to the website, and what to the organization.
 import type { ComponentType } from "preact";
-import { mayEverywhere, me, website } from "../api/session";
+import { may, mayEverywhere, me, website } from "../api/session";
 import { Icon } from "../components/icon";
+import { Alerts } from "../components/setup/alerts";
 import { AuditTrail } from "../components/setup/audit_trail";
+import { Channels } from "../components/setup/channels";
 import { Imports } from "../components/setup/imports";
 import { Keys } from "../components/setup/keys";
 import { MoneyProperties } from "../components/setup/money_properties";
 import { Organization } from "../components/setup/organization";
 import { People } from "../components/setup/people";
 import { Privacy } from "../components/setup/privacy";
+import { Reports } from "../components/setup/reports";
 import { System } from "../components/setup/system";
 import { TagAndTrackers } from "../components/setup/tag_and_trackers";
 import { VisitorRights } from "../components/setup/visitor_rights";
@@ -26,11 +29,16 @@ interface Section {
   section: ComponentType;
   /** Only for a sign-in to the whole organization. */
   ofWhole?: boolean;
+  /** Whether it is a matter of whoever may save records, too. */
+  ofRecords?: boolean;
 }
 
 const OF_WEBSITE: Section[] = [
   { id: "tag", label: t.tagAndTrackers, icon: "code", section: TagAndTrackers },
   { id: "money", label: t.money.title, icon: "coins", section: MoneyProperties },
+  { id: "alerts", label: moreTexts.alerts.title, icon: "bell", section: Alerts, ofRecords: true },
+  { id: "channels", label: moreTexts.channels.title, icon: "megaphone", section: Channels, ofRecords: true },
+  { id: "reports", label: moreTexts.reports.title, icon: "mail", section: Reports, ofRecords: true },
   { id: "imports", label: t.imports, icon: "upload", section: Imports },
   { id: "privacy", label: t.privacy, icon: "shield", section: Privacy },
   { id: "visitors", label: t.rights.tab, icon: "user", section: VisitorRights },
@@ -47,9 +55,10 @@ const OF_ORGANIZATION: Section[] = [
 export default function Setup() {
   const isWhole = mayEverywhere("manage:websites");
   const { own } = address.value;
+  const manages = may("manage:websites");
   const groups = [
-    { label: website.value?.name || website.value?.domain || "", sections: website.value ? OF_WEBSITE : [] },
-    { label: me.value?.organization?.name || t.organization, sections: OF_ORGANIZATION.filter(({ ofWhole }) => !ofWhole || isWhole) },
+    { label: website.value?.name || website.value?.domain || "", sections: website.value ? OF_WEBSITE.filter(({ ofRecords }) => ofRecords || manages) : [] },
+    { label: me.value?.organization?.name || t.organization, sections: manages ? OF_ORGANIZATION.filter(({ ofWhole }) => !ofWhole || isWhole) : [] },
   ];
   const all = groups.flatMap(({ sections }) => sections);
   const chosen = all.find(({ id }) => id === own.part) ?? (website.value ? all[0]! : OF_ORGANIZATION[0]!);

@@ -41,7 +41,7 @@ Span = tuple[int, int]
 """Start and end in Unix milliseconds; the end is exclusive."""
 
 
-class Question(Struct, frozen=True):
+class SavedQuery(Struct, frozen=True):
     """A query without dates, in one of the three languages."""
 
     language: str
@@ -50,7 +50,7 @@ class Question(Struct, frozen=True):
     """As the endpoint of the language takes it."""
 
 
-class Answer(Struct, frozen=True):
+class SpanRows(Struct, frozen=True):
     """Rows for each span, and until when the versions that were read have everything."""
 
     rows: Sequence[Rows]
@@ -59,25 +59,25 @@ class Answer(Struct, frozen=True):
     watermark_ms: int | None
 
 
-def question_of(saved: Alert | Exploration) -> Question:
+def query_of(saved: Alert | Exploration) -> SavedQuery:
     """The query of a saved record."""
     for language in ("metrics_query", "custom_query", "standard_query"):
         if (body := getattr(saved, language, None)) is not None:
-            return Question(language, body)
-    return Question("metrics_query", EVERYTHING)
+            return SavedQuery(language, body)
+    return SavedQuery("metrics_query", EVERYTHING)
 
 
-def metrics(**body: Any) -> Question:
+def metrics(**body: Any) -> SavedQuery:
     """A metrics query; members by their wire names."""
-    return Question("metrics_query", body)
+    return SavedQuery("metrics_query", body)
 
 
 async def ask(
-    dependencies: QueryDependencies, website: Website, question: Question, spans: Sequence[Span]
-) -> Answer:
+    dependencies: QueryDependencies, website: Website, query: SavedQuery, spans: Sequence[Span]
+) -> SpanRows:
     """The rows of each span; ApiError when one cannot be answered."""
     subject = subject_of(dependencies, website)
-    plans = [_plan(dependencies, website, subject, question, span) for span in spans]
+    plans = [_plan(dependencies, website, subject, query, span) for span in spans]
     budget = ResponseBudget(
         dependencies.response_memory, subject.tenant, dependencies.timeout_seconds
     )
@@ -94,7 +94,7 @@ async def ask(
     freshness = dependencies.freshness.freshness_of(run.versions.values())
     groups = [group.name for group in plans[0].groups] if _is_grouped(plans[0]) else []
     watermark = freshness.watermark
-    return Answer(rows, groups, parse_instant_ms(watermark) if watermark else None)
+    return SpanRows(rows, groups, parse_instant_ms(watermark) if watermark else None)
 
 
 def subject_of(dependencies: QueryDependencies, website: Website) -> QuerySubject:
@@ -114,18 +114,18 @@ def _plan(
     dependencies: QueryDependencies,
     website: Website,
     subject: QuerySubject,
-    question: Question,
+    query: SavedQuery,
     span: Span,
 ) -> Any:
     """The plan of one span."""
     start, end = format_instant(span[0]), format_instant(span[1] - 1)
     dates = {"startDate": start, "endDate": end, "preset": None, "compare": None, "asOf": None}
-    body, now, zone = {**question.body, **dates}, dependencies.clock(), website.timezone
+    body, now, zone = {**query.body, **dates}, dependencies.clock(), website.timezone
     if "parameters" in body:
         body["parameters"] = [_without_dates(parameter) for parameter in body["parameters"]]
-    if question.language == "metrics_query":
+    if query.language == "metrics_query":
         return plan_of(parse_metrics(convert(body, MetricsRequest, ""), subject, zone, now))
-    if question.language == "custom_query":
+    if query.language == "custom_query":
         key = _key_of(website)
         return parse_custom(convert(body, CustomRequest, ""), subject, key, zone, now)
     request = parse_standard(convert(body, StandardRequestBody, ""), subject, zone, now)

@@ -1,0 +1,22 @@
+// Begins an alert with what Explore asks.
+import { useState } from "preact/hooks";
+import { hasRecords, mayWriteRecords } from "../api/session";
+import { addressWith, follow } from "../state/address";
+import type { AlertKnown, Watch } from "../state/alert_rules";
+import { moreTexts } from "../texts.more";
+import { AlertDialog } from "./alert_dialog";
+import { Icon } from "./icon";
+
+const t = moreTexts.alerts;
+
+export function AlertButton({ watch, goals }: { watch: Watch | null; goals: AlertKnown["goals"] }) {
+  const [state, setState] = useState<"open" | "saved" | null>(null);
+  if (!watch || !mayWriteRecords() || !hasRecords()) return null;
+  return (
+    <>
+      {state === "saved" && <span role="status" class="quiet">{t.saved} <a href={addressWith({ view: "setup", item: "", own: { part: "alerts" } })} onClick={follow}>{t.open}</a></span>}
+      <button type="button" class="button" onClick={() => setState("open")}><Icon name="bell" />{t.alertMe}</button>
+      {state === "open" && <AlertDialog watch={watch} known={{ goals, explorations: [] }} close={() => setState(null)} saved={() => setState("saved")} />}
+    </>
+  );
+}

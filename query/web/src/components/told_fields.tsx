@@ -1,0 +1,41 @@
+// Who is told by an alert or a report: the inputs of a form.
+import { me } from "../api/session";
+import { moreTexts } from "../texts.more";
+import { Icon } from "./icon";
+import { kindText, useChannels } from "./saved_channels";
+
+const t = moreTexts.alerts;
+
+interface Told {
+  /** As they are typed. */
+  recipients: string;
+  /** Ids. */
+  channels: string[];
+}
+
+export function ToldFields({ recipients, channels, change }: Told & { change: (part: Partial<Told>) => void }) {
+  const all = useChannels();
+  const toggle = (id: string, isChosen: boolean) => change({ channels: [...channels.filter((each) => each !== id), ...(isChosen ? [id] : [])] });
+  return (
+    <>
+      <label>{t.recipients}
+        <input name="recipients" inputMode="email" autocomplete="off" spellcheck={false} value={recipients} onInput={(e) => change({ recipients: e.currentTarget.value })} />
+        <small>{t.recipientsHint}</small>
+      </label>
+      <MailNote />
+      <fieldset>
+        <legend>{t.channels}</legend>
+        {all.value?.map(({ id, name, kind }) => (
+          <label key={id} class="check">
+            <input type="checkbox" name="channels" value={id} checked={channels.includes(id)} onChange={(e) => toggle(id, e.currentTarget.checked)} />
+            {name} <small class="quiet">{kindText(kind)}</small>
+          </label>
+        ))}
+        {all.value?.length === 0 && <small class="quiet">{t.noChannels}</small>}
+      </fieldset>
+    </>
+  );
+}
+
+/** Where no mail can be sent. */
+export const MailNote = () => (me.value?.mail === false ? <p class="quiet mail-note"><Icon name="info" size={14} />{t.noMail}</p> : null);
