@@ -50,6 +50,7 @@ CONCURRENCY = 4
 NEW_ROWS = 10_000
 """Rows that are compared to find new ones."""
 MAX_PROBLEM_LENGTH = 1_000
+FAILED = "The check failed; the log of the service says why"
 SIGNAL_WORDS = {"freshness": "seconds late", "rate_limit": "percent of the rate limit"}
 
 
@@ -120,7 +121,11 @@ class Alerts:
         try:
             finding = await self._find(check)
         except ApiError as error:
-            await self._note_problem(check, error)
+            await self._note_problem(check, error.message[:MAX_PROBLEM_LENGTH])
+            return
+        except Exception:  # one alert must not end all others
+            log.exception("alert failed", extra={"alert": alert.id})
+            await self._note_problem(check, FAILED)
             return
         if finding is None:  # the versions that were read are older than the watermark
             return
@@ -169,11 +174,11 @@ class Alerts:
             raise Unavailable("The counts of the rate limits cannot be read") from None
         [counted] = usage.counts
         shares = [(counted.requests, limit.requests), (counted.items, limit.items)]
-        return max(used / most * 100 for used, most in shares if most not in (0, NO_LIMIT))
+        limited = [used / most * 100 for used, most in shares if most not in (0, NO_LIMIT)]
+        return max(limited, default=0.0)
 
-    async def _note_problem(self, check: Check, error: ApiError) -> None:
+    async def _note_problem(self, check: Check, problem: str) -> None:
         """Show why it is not checked, and try again."""
-        problem = error.message[:MAX_PROBLEM_LENGTH]
         alert, before = check.alert, check.before
         after = (
             AlertState(alert.id, check.span[0], problem=problem)

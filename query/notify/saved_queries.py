@@ -33,6 +33,9 @@ from schemas.runtime.clock import format_instant, parse_instant_ms
 EVERYTHING: Mapping[str, Any] = {"metrics": ["events"]}
 """What an alert without a query watches."""
 
+DATES_OF_PARAMETER = ("start_date", "end_date", "preset", "compare")
+"""Members of a parameter that is an object."""
+
 Rows = list[dict[str, Any]]
 Span = tuple[int, int]
 """Start and end in Unix milliseconds; the end is exclusive."""
@@ -118,6 +121,8 @@ def _plan(
     start, end = format_instant(span[0]), format_instant(span[1] - 1)
     dates = {"startDate": start, "endDate": end, "preset": None, "compare": None, "asOf": None}
     body, now, zone = {**query.body, **dates}, dependencies.clock(), website.timezone
+    if "parameters" in body:
+        body["parameters"] = [_without_dates(parameter) for parameter in body["parameters"]]
     if query.language == "metrics_query":
         return plan_of(parse_metrics(convert(body, MetricsRequest, ""), subject, zone, now))
     if query.language == "custom_query":
@@ -125,6 +130,13 @@ def _plan(
         return parse_custom(convert(body, CustomRequest, ""), subject, key, zone, now)
     request = parse_standard(convert(body, StandardRequestBody, ""), subject, zone, now)
     return request.plans[0]
+
+
+def _without_dates(parameter: str | Mapping[str, Any]) -> str | Mapping[str, Any]:
+    """A parameter that has no range of its own."""
+    if isinstance(parameter, str):
+        return parameter
+    return {name: value for name, value in parameter.items() if name not in DATES_OF_PARAMETER}
 
 
 def _key_of(website: Website) -> Key:

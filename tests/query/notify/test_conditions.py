@@ -198,6 +198,13 @@ def test_without_groups_texts_tell_rows_apart() -> None:
     assert new_rows(rows, earlier, ()) == Finding(True, 1, 0, [rows[1]], "Bing")
 
 
+def test_instants_do_not_tell_rows_apart() -> None:
+    earlier = [{"name": "boom", "last_seen": "2026-11-29T02:10:00.000Z"}]
+    rows = [{"name": "boom", "last_seen": "2026-11-30T02:10:00.000Z"}]
+
+    assert new_rows(rows, earlier, ()).fires is False
+
+
 @pytest.mark.parametrize("rows", [[], [{"message": "a", "n": 2}]])
 def test_nothing_new_does_not_fire(rows: list[dict[str, Any]]) -> None:
     assert new_rows(rows, [{"message": "a", "n": 1}], ["message"]) == Finding(False, 0, 0, [], "")
