@@ -122,6 +122,7 @@ class QueryService(Struct, frozen=True):
     """Prepared results, unless they are switched off."""
     notifier: Notifier
     """Tells what alerts and reports have to tell."""
+    dependencies: QueryDependencies
 
 
 def create_app(
@@ -245,7 +246,9 @@ def create_app(
         standard_pool.close()
         custom_pool.close()
 
-    return QueryService(app, probe.lake_problem, close, dependencies.follower, results, notifier)
+    return QueryService(
+        app, probe.lake_problem, close, dependencies.follower, results, notifier, dependencies
+    )
 
 
 def paths_of(router: Router) -> Sequence[str]:

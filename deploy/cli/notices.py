@@ -22,19 +22,21 @@ from schemas.registry.saved_records import Channel
 from schemas.runtime.clock import format_instant, now_ms
 
 COLUMNS = ("createdAt", "event", "value", "to", "state", "attempts", "problem")
+TELLING: Mapping[type[Alert] | type[Report], tuple[str, str]] = {
+    Alert: ("test", "Test an alert: tell its recipients and channels."),
+    Report: ("send", "Send a report about the last period."),
+}
 NOBODY = "it has no recipients and no channels; add some with `update`"
 
 
-def add_notice_commands(alerts: click.Group, reports: click.Group) -> None:
-    """Add the commands to the groups of the records."""
-    alerts.add_command(_tell_command("test", "Test an alert: tell its recipients and channels."))
-    reports.add_command(_tell_command("send", "Send a report about the last period."))
-    alerts.add_command(_history_command(Alert))
-    reports.add_command(_history_command(Report))
+def add_notice_commands(group: click.Group, kind: type[Alert] | type[Report]) -> None:
+    """Add the commands to the group of alerts or reports."""
+    group.add_command(_tell_command(kind))
+    group.add_command(_history_command(kind))
 
 
-def _tell_command(name: str, description: str) -> click.Command:
-    kind: type[Alert] | type[Report] = Alert if name == "test" else Report
+def _tell_command(kind: type[Alert] | type[Report]) -> click.Command:
+    name, description = TELLING[kind]
 
     @click.command(name, help=f"{description} A running query service delivers it.")
     @click.argument("record_id", metavar="ID")

@@ -118,6 +118,8 @@ def _group(saved: SavedType) -> RecordGroup:
         record = store.get(saved.record, record_id)
         return store.revise(record, now_ms(), lambda it: validate_record(replace(it, **changes)))
 
+    if saved.record is Alert or saved.record is Report:
+        add_notice_commands(group, saved.record)
     return group
 
 
@@ -195,5 +197,3 @@ def _members(saved: SavedType, options: Mapping[str, Any]) -> dict[str, Any]:
     alerts,
     reports,
 ) = map(_group, SAVED_TYPES)
-
-add_notice_commands(alerts, reports)

@@ -5,6 +5,7 @@ median absolute deviation, scaled to a standard deviation (times 1.4826), and at
 root of the median, by which counts that are Poisson distributed vary by chance.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from math import sqrt
 from statistics import median
@@ -19,6 +20,8 @@ MIN_USUAL = 5
 """Earlier buckets that are needed to say what is usual."""
 DEFAULT_PERCENT, DEFAULT_DEVIATIONS = 50.0, 3.0
 SHOWN_ROWS = 5
+INSTANT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
+"""As `last_seen` of a row, which differs each time."""
 
 Row = Mapping[str, Any]
 
@@ -82,9 +85,9 @@ def against_usual(alert: Alert, value: float | None, history: Sequence[float]) -
 
 
 def new_rows(rows: Sequence[Row], earlier: Sequence[Row], groups: Sequence[str]) -> Finding:
-    """Rows whose groups no earlier row has; without groups, texts tell rows apart."""
-    known = {_identity(row, groups) for row in earlier}
-    new = [row for row in rows if _identity(row, groups) not in known]
+    """Rows whose groups no earlier row has; without groups, texts but instants tell rows apart."""
+    identities = {_identity(row, groups) for row in earlier}
+    new = [row for row in rows if _identity(row, groups) not in identities]
     words = ", ".join(_name(row, groups) for row in new[:SHOWN_ROWS])
     more = f" and {len(new) - SHOWN_ROWS} more" if len(new) > SHOWN_ROWS else ""
     return Finding(bool(new), float(len(new)), 0.0, new[:SHOWN_ROWS], words + more)
@@ -123,4 +126,4 @@ def _name(row: Row, groups: Sequence[str]) -> str:
 def _named(row: Row, groups: Sequence[str]) -> Sequence[Any]:
     if groups:
         return [row.get(name) for name in groups]
-    return [value for value in row.values() if isinstance(value, str)]
+    return [v for v in row.values() if isinstance(v, str) and not INSTANT.fullmatch(v)]

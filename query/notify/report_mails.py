@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from query.dependencies import QueryDependencies
 from query.notify.message import Fact, Message
-from query.notify.questions import Question, ask
+from query.notify.saved_queries import SavedQuery, ask
 from query.notify.unsubscribe import unsubscribe_url
 from query.reports.charts import chart_of
 from query.reports.content import Content, Rows, content_of
@@ -47,7 +47,7 @@ async def read_report(
         language: str, query: Mapping[str, Any], periods: Sequence[Period]
     ) -> Sequence[Rows]:
         spans = [(one.start_ms, one.end_ms) for one in periods]
-        return (await ask(dependencies, website, Question(language, query), spans)).rows
+        return (await ask(dependencies, website, SavedQuery(language, query), spans)).rows
 
     return website, await content_of(rows_of, report, website, saved, period)
 

@@ -24,7 +24,7 @@ from query.notify.conditions import (
     number_in,
     shown,
 )
-from query.notify.questions import Answer, Question, Span, ask, question_of
+from query.notify.saved_queries import SavedQuery, Span, SpanRows, ask, query_of
 from query.notify.span_text import span_text
 from schemas.errors import ApiError, Unavailable
 from schemas.http.limit_counts import COLLECTOR
@@ -50,6 +50,7 @@ CONCURRENCY = 4
 NEW_ROWS = 10_000
 """Rows that are compared to find new ones."""
 MAX_PROBLEM_LENGTH = 1_000
+FAILED = "The check failed; the log of the service says why"
 SIGNAL_WORDS = {"freshness": "seconds late", "rate_limit": "percent of the rate limit"}
 
 
@@ -103,10 +104,10 @@ class Alerts:
                 if not isinstance(alert, Alert) or website is None:
                     continue
                 until = now if alert.signal else stored
-                known = self._next.get(alert.id)
-                if known is not None and known[0] is alert:
-                    alerts[alert.id] = known
-                    if until is None or until < known[1]:
+                waiting = self._next.get(alert.id)
+                if waiting is not None and waiting[0] is alert:
+                    alerts[alert.id] = waiting
+                    if until is None or until < waiting[1]:
                         continue
                 if until is not None:
                     yield alert, website, _span(alert, website, until)
@@ -115,12 +116,16 @@ class Alerts:
     async def _check(self, check: Check) -> None:
         alert, span, before = check.alert, check.span, check.before
         if before is not None and before.checked_until >= span[1]:
-            self._wait(check, span[1] + 1)
+            self._wait(check, _next_end(check))
             return
         try:
             finding = await self._find(check)
         except ApiError as error:
-            await self._note_problem(check, error)
+            await self._note_problem(check, error.message[:MAX_PROBLEM_LENGTH])
+            return
+        except Exception:  # one alert must not end all others
+            log.exception("alert failed", extra={"alert": alert.id})
+            await self._note_problem(check, FAILED)
             return
         if finding is None:  # the versions that were read are older than the watermark
             return
@@ -134,12 +139,12 @@ class Alerts:
             )
         targets = () if _is_muted(alert, now) else self._targets(alert)
         due_at = spans.quiet_end(now, alert.quiet_hours, check.website.timezone)
-        await self._dependencies.in_registry(
+        written = await self._dependencies.in_registry(
             lambda: self._notices.record_check(before, after, notice, targets, due_at)
         )
-        if notice is not None:
+        if written and notice is not None:
             log.info("alert", extra={"alert": alert.id, "event": notice.event.value})
-        self._wait(check, span[1] + 1)
+        self._wait(check, _next_end(check))
 
     def _targets(self, alert: Alert) -> Sequence[Target]:
         saved = self._dependencies.registry.saved.of_website(alert.website_id)
@@ -151,10 +156,10 @@ class Alerts:
         if alert.signal is not None:
             return against_threshold(alert, await self._signal(check))
         asked = [check.span, *_compared(check)]
-        answer = await ask(self._dependencies, check.website, _question(alert), asked)
-        if answer.watermark_ms is None or answer.watermark_ms < check.span[1]:
+        span_rows = await ask(self._dependencies, check.website, _query(alert), asked)
+        if span_rows.watermark_ms is None or span_rows.watermark_ms < check.span[1]:
             return None
-        return _judged(alert, answer)
+        return _judged(alert, span_rows)
 
     async def _signal(self, check: Check) -> float | None:
         dependencies, website = self._dependencies, check.website
@@ -169,11 +174,11 @@ class Alerts:
             raise Unavailable("The counts of the rate limits cannot be read") from None
         [counted] = usage.counts
         shares = [(counted.requests, limit.requests), (counted.items, limit.items)]
-        return max(used / most * 100 for used, most in shares if most not in (0, NO_LIMIT))
+        limited = [used / most * 100 for used, most in shares if most not in (0, NO_LIMIT)]
+        return max(limited, default=0.0)
 
-    async def _note_problem(self, check: Check, error: ApiError) -> None:
+    async def _note_problem(self, check: Check, problem: str) -> None:
         """Show why it is not checked, and try again."""
-        problem = error.message[:MAX_PROBLEM_LENGTH]
         alert, before = check.alert, check.before
         after = (
             AlertState(alert.id, check.span[0], problem=problem)
@@ -192,7 +197,7 @@ class Alerts:
         return now if alert.signal else (watermark or now) - GRACE_MS
 
     def _wait(self, check: Check, until: int) -> None:
-        """Nothing to do before the watermark reaches another bucket."""
+        """Nothing to do before the watermark reaches the end of another bucket, or a retry."""
         self._next[check.alert.id] = (check.alert, until)
 
 
@@ -205,6 +210,13 @@ def _span(alert: Alert, website: Website, until: int) -> Span:
         end = until // spans.MINUTE_MS * spans.MINUTE_MS
         return end - spans.MINUTE_MS, end
     return spans.last_complete(until, alert.every, website.timezone)
+
+
+def _next_end(check: Check) -> int:
+    """The end of the next bucket."""
+    if check.alert.signal is not None:
+        return check.span[1] + spans.MINUTE_MS
+    return spans.next_end(check.span, check.alert.every, check.website.timezone)
 
 
 def _compared(check: Check) -> Sequence[Span]:
@@ -222,21 +234,21 @@ def _compared(check: Check) -> Sequence[Span]:
     return []
 
 
-def _question(alert: Alert) -> Question:
-    question = question_of(alert)
-    if alert.condition != "new" or "limit" in question.body:
-        return question
-    if question.language == "standard_query":
-        return question
-    return structs.replace(question, body={**question.body, "limit": NEW_ROWS})
+def _query(alert: Alert) -> SavedQuery:
+    query = query_of(alert)
+    if alert.condition != "new" or "limit" in query.body:
+        return query
+    if query.language == "standard_query":
+        return query
+    return structs.replace(query, body={**query.body, "limit": NEW_ROWS})
 
 
-def _judged(alert: Alert, answer: Answer) -> Finding:
-    current, *others = answer.rows
+def _judged(alert: Alert, span_rows: SpanRows) -> Finding:
+    current, *others = span_rows.rows
     if alert.condition == "new":
-        return new_rows(current, others[0], answer.groups)
+        return new_rows(current, others[0], span_rows.groups)
     try:
-        value, *earlier = (number_in(rows, alert.column) for rows in answer.rows)
+        value, *earlier = (number_in(rows, alert.column) for rows in span_rows.rows)
     except KeyError:
         names = ", ".join(current[0]) if current else "none"
         raise Unavailable(
@@ -248,11 +260,11 @@ def _judged(alert: Alert, answer: Answer) -> Finding:
         case "rises" | "falls":
             return against_earlier(alert, value, earlier[0])
         case "spike" | "drop":
-            return against_usual(alert, value, _known(earlier))
+            return against_usual(alert, value, _since_first_event(earlier))
     return against_threshold(alert, value)
 
 
-def _known(history: Sequence[float | None]) -> Sequence[float]:
+def _since_first_event(history: Sequence[float | None]) -> Sequence[float]:
     """Values from the newest to the oldest, without those from before the first event."""
     values = [value or 0.0 for value in history]
     while values and values[-1] == 0:
@@ -300,7 +312,7 @@ def _watched(alert: Alert) -> str:
     """What the number counts, as `page views`."""
     if alert.signal is not None:
         return SIGNAL_WORDS[alert.signal]
-    body = question_of(alert).body
+    body = query_of(alert).body
     selected: Any = alert.column or next(
         iter(body.get("metrics") or body.get("query", {}).get("selects") or body["parameters"])
     )

@@ -24,7 +24,6 @@ KEPT_MS = 90 * 86_400_000
 """How long notices and what became of them are kept."""
 FORGET_SECONDS = 3600.0
 
-
 Work = Callable[[], Awaitable[int]]
 
 
@@ -85,10 +84,13 @@ class Notifier:
             raise
 
     async def check(self) -> None:
-        """Check what is due."""
-        if self._leads:
-            for check in self._checks:
-                await check()
+        """Check what is due; a failure of alerts delays no report."""
+        if not self._leads:
+            return
+        checks = (check() for check in self._checks)
+        for outcome in await asyncio.gather(*checks, return_exceptions=True):
+            if isinstance(outcome, BaseException):
+                raise outcome
 
     async def deliver(self) -> None:
         """Deliver until nothing is due."""

@@ -38,9 +38,18 @@ def previous(span: Span, every: str, zone: str) -> Span:
     return last_complete(span[0], every, zone)
 
 
+def next_end(span: Span, every: str, zone: str) -> int:
+    """The end of the bucket after."""
+    return time_zones.to_unix_ms(time_zones.to_local(span[1], zone) + LENGTHS[every], zone)
+
+
 def week_before(span: Span, zone: str) -> Span:
-    """The same bucket a week earlier by the clock of the zone."""
-    return _earlier(span, zone, timedelta(days=WEEK_DAYS))
+    """The same bucket a week earlier by the clock of the zone.
+
+    If the clock left it out, as long a time after it.
+    """
+    start, end = _earlier(span, zone, timedelta(days=WEEK_DAYS))
+    return (start, end) if start < end else (start, start + span[1] - span[0])
 
 
 def usual(span: Span, every: str, zone: str) -> Sequence[Span]:

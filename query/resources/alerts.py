@@ -25,9 +25,9 @@ NOBODY = "The alert has no recipients and no channels; add some, then retry"
 async def states(call: Call, alerts: Sequence[Alert]) -> Mapping[str, Mapping[str, object]]:
     """The member `state` of alerts, by id."""
     notices, ids = call.dependencies.store.notices(), [alert.id for alert in alerts]
-    found = await call.dependencies.in_registry(lambda: notices.alert_states(ids))
+    by_alert = await call.dependencies.in_registry(lambda: notices.alert_states(ids))
     return {
-        alert.id: {"state": shown_state(alert, found.get(alert.id), call.now_ms)}
+        alert.id: {"state": shown_state(alert, by_alert.get(alert.id), call.now_ms)}
         for alert in alerts
     }
 

@@ -28,6 +28,7 @@ from query.resources.resource import Access, Action, Call
 from query.response.json_response import json_response, uncached
 from schemas.errors import Conflict, Malformed
 from schemas.http import openapi
+from schemas.http.auth import authorize_website
 from schemas.plans import Group
 from schemas.registry import KeyScope, Report
 from schemas.registry.notices import targets_of
@@ -40,7 +41,7 @@ FORMATS = {
 }
 POLICY = (
     "sandbox allow-popups allow-popups-to-escape-sandbox; default-src 'none'; img-src data:; "
-    "style-src 'unsafe-inline'"
+    "style-src 'unsafe-inline'; frame-ancestors 'self'"
 )
 FORMAT_PARAMETER = openapi.Parameter(
     "format", "form of the report", {"type": "string", "enum": list(FORMATS), "default": "html"}
@@ -98,7 +99,8 @@ def _last_period(call: Call, report: Report) -> Period:
 
 
 def _zone(call: Call, report: Report) -> str:
-    return call.dependencies.registry.websites[report.website_id].timezone
+    registry = call.dependencies.registry
+    return authorize_website(registry, call.key, report.website_id).timezone
 
 
 def _encoded(form: str, content: Content, links: Links, now_ms: int) -> bytes:

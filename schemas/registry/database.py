@@ -300,6 +300,8 @@ BROWSER_SESSIONS = sa.Table(
     sa.Column("last_seen_at", sa.BigInteger, nullable=False),
     sa.Column("ends_at", sa.BigInteger, nullable=False),
 )
+"""One row with the secret of sign-ins, tokens that ended early, and the sessions of people; see
+`sign_ins.py`."""
 
 
 def _reference(name: str, of: str, *, nullable: bool = False) -> sa.Column[str]:
@@ -358,8 +360,7 @@ LEASES = sa.Table(
     sa.Column("holder", sa.String(64), nullable=False),
     sa.Column("ends_at", sa.BigInteger, nullable=False),
 )
-"""One row with the secret of sign-ins, tokens that ended early, and the sessions of people; see
-`sign_ins.py`."""
+"""States of alerts, what alerts and reports tell, and who runs the notifier; see `notices.py`."""
 
 
 def create_engine(url: str, create: bool = False) -> sa.Engine:

@@ -14,6 +14,7 @@ from typing import Any
 
 import sqlalchemy as sa
 from msgspec import Struct, structs
+from sqlalchemy.dialects import postgresql, sqlite
 
 from schemas.registry.connections import RegistryConnections
 from schemas.registry.database import ALERT_STATES, DELIVERIES, LEASES, NOTICES
@@ -126,7 +127,7 @@ def new_notice(
 ) -> Notice:
     """A notice about a span of time; unless `once`, it may be repeated."""
     notice_id = f"ntc_{random_id(16)}"
-    source, start_at = alert_id or report_id, span[0]
+    source, (start_at, end_at) = alert_id or report_id, span
     return Notice(
         id=notice_id,
         website_id=website_id,
@@ -134,9 +135,9 @@ def new_notice(
         report_id=report_id,
         event=event,
         start_at=start_at,
-        end_at=span[1],
+        end_at=end_at,
         content=content or {},
-        repetition=f"{source}.{event.value}.{start_at}" if once else notice_id,
+        repetition=f"{source}.{event.value}.{start_at}.{end_at}" if once else notice_id,
         created_at=now_ms,
     )
 
@@ -185,32 +186,26 @@ class RegistryNotices:
 
         False when another process wrote one meanwhile, or the alert is gone: nothing is written.
         """
-        table, values = ALERT_STATES, structs.asdict(after)
-        with self._connections.engine().begin() as connection:
-            if before is None:
-                names = ", ".join(values)
-                bound = ", ".join(f":{name}" for name in values)
-                inserted = sa.text(
-                    f"INSERT INTO alert_states ({names}) SELECT {bound} "  # noqa: S608 - columns
-                    "WHERE EXISTS (SELECT 1 FROM alerts WHERE id = :alert_id) "
-                    "ON CONFLICT DO NOTHING"
-                )
-                written = connection.execute(inserted, values).rowcount
-            else:
-                unchanged = (table.c.alert_id == before.alert_id) & (
-                    table.c.checked_until == before.checked_until
-                )
-                written = connection.execute(
-                    sa.update(table).where(unchanged).values(values)
-                ).rowcount
-            if written == 1 and notice is not None:
-                _add(connection, notice, targets, due_at)
-            return written == 1
+        try:
+            with self._connections.engine().begin() as connection:
+                if not _write_state(connection, before, after):
+                    return False
+                if notice is not None:
+                    _add(connection, notice, targets, due_at)
+                return True
+        except sa.exc.IntegrityError:
+            return False
 
     def add(self, notice: Notice, targets: Sequence[Target], due_at: int) -> bool:
-        """Write a notice with its deliveries; False when it exists already."""
-        with self._connections.engine().begin() as connection:
-            return _add(connection, notice, targets, due_at)
+        """Write a notice with its deliveries.
+
+        False when it exists already, or its alert or report is gone.
+        """
+        try:
+            with self._connections.engine().begin() as connection:
+                return _add(connection, notice, targets, due_at)
+        except sa.exc.IntegrityError:
+            return False
 
     def due(self, now_ms: int, limit: int) -> Sequence[tuple[Delivery, Notice]]:
         """Deliveries to be tried now, the longest due first, each with its notice."""
@@ -312,12 +307,28 @@ class RegistryNotices:
             return connection.execute(written.values(structs.asdict(after))).rowcount == 1
 
 
+def _write_state(connection: sa.Connection, before: AlertState | None, after: AlertState) -> bool:
+    """Whether the state was as before, and so was written."""
+    table, values = ALERT_STATES, structs.asdict(after)
+    if before is None:
+        return _insert_absent(connection, table, values)
+    unchanged = (table.c.alert_id == before.alert_id) & (
+        table.c.checked_until == before.checked_until
+    )
+    return connection.execute(sa.update(table).where(unchanged).values(values)).rowcount == 1
+
+
+def _insert_absent(connection: sa.Connection, table: sa.Table, values: Mapping[str, Any]) -> bool:
+    """Whether no row had its keys, and so it was written; IntegrityError for missing references."""
+    insert = postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert
+    statement = insert(table).values(values).on_conflict_do_nothing()
+    return connection.execute(statement.returning(*table.primary_key)).first() is not None
+
+
 def _add(connection: sa.Connection, notice: Notice, targets: Sequence[Target], due_at: int) -> bool:
     values = {**structs.asdict(notice), "event": notice.event.value}
-    same = sa.select(NOTICES.c.id).where(NOTICES.c.repetition == notice.repetition)
-    if connection.execute(same).first() is not None:
+    if not _insert_absent(connection, NOTICES, values):
         return False
-    connection.execute(sa.insert(NOTICES).values(values))
     deliveries = [
         Delivery(
             id=f"dlv_{random_id(16)}",

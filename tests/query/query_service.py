@@ -17,7 +17,7 @@ import pytest
 from msgspec import Struct
 
 from query.app import ENDPOINTS, create_app
-from query.dependencies import QueryEndpoint
+from query.dependencies import QueryDependencies, QueryEndpoint
 from query.prepared.prepared_results import PreparedResults
 from schemas.http.middleware import HttpMiddleware
 from schemas.registry import Link, Organization, RegistryFollower, RegistryStore, Website
@@ -50,6 +50,7 @@ class InProcessService(Struct, weakref=True):
     keys: Mapping[str, str]
     close: Callable[[], None]
     follower: RegistryFollower
+    dependencies: QueryDependencies
     results: PreparedResults | None = None
 
     def holds(self, *rows: Stored) -> None:
@@ -115,7 +116,7 @@ def start_service(
     )
     in_process = InProcessService(
         service.app, Lake(root / "lake"), store, root, keys, service.close, service.follower,
-        service.results,
+        service.dependencies, service.results,
     )  # fmt: skip
     # Few tests close their service; Python 3.13 warns of a database that nobody closed.
     weakref.finalize(in_process, store.close)

@@ -16,6 +16,7 @@ from msgspec import Struct
 
 from tests.browser.chromium import Chromium
 from tests.browser.tab import Tab
+from tests.http_client import call
 from tests.installation import ROOT, eventually
 
 FOLDER = ROOT / "query/web/screenshots"
@@ -52,6 +53,7 @@ SCREENSHOTS = (
     Screenshot("visitors", 768, 700),
     Screenshot("vitals", 360, 760, "dark"),
 )
+MAIL = Screenshot("report-mail", 660, 1060)
 
 
 def take(tab: Tab, url: str, shot: Screenshot, days: str) -> None:
@@ -67,6 +69,23 @@ def take(tab: Tab, url: str, shot: Screenshot, days: str) -> None:
     image = tab.tell("Page.captureScreenshot", format="webp", quality=QUALITY)
     shot.path.write_bytes(base64.b64decode(image["data"]))
     print(shot.path.relative_to(ROOT))
+
+
+def take_mail(tab: Tab, url: str, key: str, folder: Path) -> None:
+    """Make a weekly report, store its mail as a picture, and delete the report."""
+    headers = {"x-api-key": key}
+    websites = call("GET", f"{url}/v1/websites", None, headers).json["data"]
+    body = {"name": "Weekly numbers"}
+    report = call("POST", f"{url}/v1/reports?website_id={websites[0]['id']}", body, headers)
+    one = f"{url}/v1/reports/{report.json['data']['id']}"
+    page = folder / "mail.html"
+    page.write_bytes(call("GET", f"{one}/preview", None, headers).body)
+    call("DELETE", one, None, headers)
+    tab.set_size(MAIL.width, MAIL.height, mobile=True)
+    tab.go(page.as_uri())
+    image = tab.tell("Page.captureScreenshot", format="webp", quality=QUALITY)
+    MAIL.path.write_bytes(base64.b64decode(image["data"]))
+    print(MAIL.path.relative_to(ROOT))
 
 
 def main() -> None:
@@ -85,6 +104,8 @@ def main() -> None:
         days = last_days(datetime.now(UTC).date())
         for shot in SCREENSHOTS:
             take(tab, options.url, shot, days)
+        tab.tell("Emulation.setEmulatedMedia", features=[])
+        take_mail(tab, options.url, key, Path(profile))
 
 
 def last_days(today: date) -> str:

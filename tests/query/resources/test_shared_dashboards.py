@@ -45,6 +45,7 @@ def test_a_link_opens_without_a_key(service: InProcessService) -> None:
         "person": None,
         "collectUrl": "http://127.0.0.1:4000",
         "keepBounds": {"minimum": 0, "maximum": 0},
+        "mail": False,
         "scopes": ["read:data"],
         "expires": HALF_A_DAY,
         "share": {"name": dashboard.share["name"], "filters": [GERMAN]},

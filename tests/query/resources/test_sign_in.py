@@ -69,6 +69,7 @@ def test_a_key_signs_in_and_the_cookie_reads(browser: Browser) -> None:
         "expires": "2026-11-30T12:53:20.000Z",
         "collectUrl": "http://127.0.0.1:4000",
         "keepBounds": {"minimum": 0, "maximum": 0},
+        "mail": False,
         "share": None,
     }
     assert browser.ask("GET", "/v1/me").json == reply.json

@@ -33,12 +33,15 @@ from schemas.runtime.clock import format_instant, parse_instant_ms
 EVERYTHING: Mapping[str, Any] = {"metrics": ["events"]}
 """What an alert without a query watches."""
 
+DATES_OF_PARAMETER = ("start_date", "end_date", "preset", "compare")
+"""Members of a parameter that is an object."""
+
 Rows = list[dict[str, Any]]
 Span = tuple[int, int]
 """Start and end in Unix milliseconds; the end is exclusive."""
 
 
-class Question(Struct, frozen=True):
+class SavedQuery(Struct, frozen=True):
     """A query without dates, in one of the three languages."""
 
     language: str
@@ -47,7 +50,7 @@ class Question(Struct, frozen=True):
     """As the endpoint of the language takes it."""
 
 
-class Answer(Struct, frozen=True):
+class SpanRows(Struct, frozen=True):
     """Rows for each span, and until when the versions that were read have everything."""
 
     rows: Sequence[Rows]
@@ -56,25 +59,25 @@ class Answer(Struct, frozen=True):
     watermark_ms: int | None
 
 
-def question_of(saved: Alert | Exploration) -> Question:
+def query_of(saved: Alert | Exploration) -> SavedQuery:
     """The query of a saved record."""
     for language in ("metrics_query", "custom_query", "standard_query"):
         if (body := getattr(saved, language, None)) is not None:
-            return Question(language, body)
-    return Question("metrics_query", EVERYTHING)
+            return SavedQuery(language, body)
+    return SavedQuery("metrics_query", EVERYTHING)
 
 
-def metrics(**body: Any) -> Question:
+def metrics(**body: Any) -> SavedQuery:
     """A metrics query; members by their wire names."""
-    return Question("metrics_query", body)
+    return SavedQuery("metrics_query", body)
 
 
 async def ask(
-    dependencies: QueryDependencies, website: Website, question: Question, spans: Sequence[Span]
-) -> Answer:
+    dependencies: QueryDependencies, website: Website, query: SavedQuery, spans: Sequence[Span]
+) -> SpanRows:
     """The rows of each span; ApiError when one cannot be answered."""
     subject = subject_of(dependencies, website)
-    plans = [_plan(dependencies, website, subject, question, span) for span in spans]
+    plans = [_plan(dependencies, website, subject, query, span) for span in spans]
     budget = ResponseBudget(
         dependencies.response_memory, subject.tenant, dependencies.timeout_seconds
     )
@@ -91,7 +94,7 @@ async def ask(
     freshness = dependencies.freshness.freshness_of(run.versions.values())
     groups = [group.name for group in plans[0].groups] if _is_grouped(plans[0]) else []
     watermark = freshness.watermark
-    return Answer(rows, groups, parse_instant_ms(watermark) if watermark else None)
+    return SpanRows(rows, groups, parse_instant_ms(watermark) if watermark else None)
 
 
 def subject_of(dependencies: QueryDependencies, website: Website) -> QuerySubject:
@@ -111,20 +114,29 @@ def _plan(
     dependencies: QueryDependencies,
     website: Website,
     subject: QuerySubject,
-    question: Question,
+    query: SavedQuery,
     span: Span,
 ) -> Any:
     """The plan of one span."""
     start, end = format_instant(span[0]), format_instant(span[1] - 1)
     dates = {"startDate": start, "endDate": end, "preset": None, "compare": None, "asOf": None}
-    body, now, zone = {**question.body, **dates}, dependencies.clock(), website.timezone
-    if question.language == "metrics_query":
+    body, now, zone = {**query.body, **dates}, dependencies.clock(), website.timezone
+    if "parameters" in body:
+        body["parameters"] = [_without_dates(parameter) for parameter in body["parameters"]]
+    if query.language == "metrics_query":
         return plan_of(parse_metrics(convert(body, MetricsRequest, ""), subject, zone, now))
-    if question.language == "custom_query":
+    if query.language == "custom_query":
         key = _key_of(website)
         return parse_custom(convert(body, CustomRequest, ""), subject, key, zone, now)
     request = parse_standard(convert(body, StandardRequestBody, ""), subject, zone, now)
     return request.plans[0]
+
+
+def _without_dates(parameter: str | Mapping[str, Any]) -> str | Mapping[str, Any]:
+    """A parameter that has no range of its own."""
+    if isinstance(parameter, str):
+        return parameter
+    return {name: value for name, value in parameter.items() if name not in DATES_OF_PARAMETER}
 
 
 def _key_of(website: Website) -> Key:
