@@ -48,7 +48,7 @@ SAVED: Mapping[str, tuple[type[SavedRecord], Mapping[str, Any]]] = {
     "funnels": (Funnel, {"name": "a", "steps": ({"path": "/"}, {"event": "e"})}),
     "aliases": (Alias, {"product": "segment"}),
     "explorations": (Exploration, {"name": "a", "metrics_query": {"metrics": ["visitors"]}}),
-    "channels": (Channel, {"name": "a", "kind": "webhook", "host": "hooks.example"}),
+    "channels": (Channel, {"name": "a", "kind": "slack", "host": "hooks.example"}),
     "alerts": (Alert, {"name": "a", "condition": "nothing"}),
     "reports": (Report, {"name": "a"}),
 }

@@ -17,13 +17,13 @@ from deploy.cli.record_commands import RecordGroup
 from query.resources.saved_types import (
     SAVED_TYPES,
     SavedType,
+    changed_record,
     convert_body,
     description_of,
     given_fields,
     new_record,
     with_secret,
 )
-from query.resources.saved_validation import validate_record
 from schemas.registry import (
     Alert,
     Alias,
@@ -114,9 +114,12 @@ def _group(saved: SavedType) -> RecordGroup:
         _tidemark: CliContext, store: RegistryStore, record_id: str, **options: Any
     ) -> SavedRecord:
         members = _members(saved, require_changes(**options))
-        changes = given_fields(convert_body(saved.bodies.changes, members), _secret(store))
+        secret = _secret(store)
+        changes = given_fields(convert_body(saved.bodies.changes, members), secret)
         record = store.get(saved.record, record_id)
-        return store.revise(record, now_ms(), lambda it: validate_record(replace(it, **changes)))
+        return store.revise(
+            record, now_ms(), lambda it: changed_record(replace(it, **changes), secret)
+        )
 
     if saved.record is Alert or saved.record is Report:
         add_notice_commands(group, saved.record)

@@ -31,7 +31,7 @@ SEND_SECONDS = 90.0
 NO_MAIL = "No mail is sent here: the operator sets TIDEMARK_SMTP_URL"
 FAULT = "An internal error; the log of the query service has more"
 NO_CHANNEL = "The channel was deleted"
-RESEALED = "The secrets of the channel cannot be read after a restore; give its address anew"
+RESEALED = "The secrets of the channel cannot be read after a restore; create it anew"
 
 
 class Deliveries:

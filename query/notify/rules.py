@@ -86,9 +86,11 @@ class Alerts:
             async with turns:
                 try:
                     await self._check(check)
+                except ApiError:  # the registry cannot be reached
+                    raise
                 except Exception:  # a fault of one must not stop all others
                     log.exception("alert not checked", extra={"alert": check.alert.id})
-                    self._wait(check, self._time(check.alert) + RETRY_MS)
+                    await self._note_problem(check, FAILED)
 
         await asyncio.gather(*map(in_turn, checks))
         return len(checks)
@@ -122,10 +124,6 @@ class Alerts:
             finding = await self._find(check)
         except ApiError as error:
             await self._note_problem(check, error.message[:MAX_PROBLEM_LENGTH])
-            return
-        except Exception:  # one alert must not end all others
-            log.exception("alert failed", extra={"alert": alert.id})
-            await self._note_problem(check, FAILED)
             return
         if finding is None:  # the versions that were read are older than the watermark
             return

@@ -25,12 +25,12 @@ from query.resources.resource import (
 from query.resources.saved_types import (
     SAVED_TYPES,
     SavedType,
+    changed_record,
     given_fields,
     new_record,
     resource,
     with_secret,
 )
-from query.resources.saved_validation import validate_record
 from schemas.errors import Conflict, Malformed, NotFound
 from schemas.http.auth import authorize_website
 from schemas.http.openapi import Parameter
@@ -71,7 +71,7 @@ def check_website(saved: SavedType, call: Call, record: SavedRecord) -> None:
 def validated(call: Call, record: SavedRecord) -> SavedRecord:
     """The updated record, validated; Malformed."""
     check_references(call, record)
-    return validate_record(record)
+    return changed_record(record, call.dependencies.sign_ins.secret)
 
 
 def check_references(call: Call, record: SavedRecord) -> None:

@@ -16,10 +16,11 @@ from query.request.body import convert
 from query.request.filters import Filter
 from query.resources.alert_state import ShownState
 from query.resources.report_state import ReportState
-from query.resources.saved_validation import check_given_address, validate_record
+from query.resources.saved_validation import check_channel, validate_record
 from query.response.bodies import response_types
 from query.standard.request import StandardRequestBody
 from query.standard.sql.steps import Step
+from schemas.errors import Malformed
 from schemas.registry import (
     Alert,
     Alias,
@@ -304,7 +305,18 @@ def new_record(
         **signed,
         **given_fields(body, secret),
     )
-    return validate_record(record)
+    record = validate_record(record)
+    check_channel(record, secret)
+    return record
+
+
+def changed_record(record: SavedRecord, secret: bytes) -> SavedRecord:
+    """The updated record, validated; Malformed."""
+    record = validate_record(record)
+    check_channel(record, secret)
+    if isinstance(record, Channel) and record.kind == WEBHOOK and not record.signing_secret:
+        raise Malformed("'kind' becomes webhook, which has a secret: create a channel of that kind")
+    return record
 
 
 def with_secret(record: SavedRecord, secret: bytes) -> tuple[SavedRecord, Mapping[str, str]]:
@@ -344,7 +356,6 @@ def given_fields(body: Struct, secret: bytes) -> dict[str, Any]:
     if given.get("password") is not None:
         given["password"] = hash_password(given["password"])
     if isinstance(body, CHANNEL_BODIES):
-        check_given_address(given)
         return seal_channel_fields(given, secret)
     return given
 

@@ -3,7 +3,6 @@
 Raises Malformed with the field and the rule.
 """
 
-import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import singledispatch
@@ -19,6 +18,7 @@ from query.custom.tables import CUSTOM_TABLES
 from query.custom.validation import validate as validate_custom_query
 from query.metrics.request import MetricsRequest, parse_request
 from query.metrics.terms import MetricTerm
+from query.notify.channels import check_channel_address
 from query.request.body import convert
 from query.request.comparison_range import comparison_range
 from query.request.filter_struct import flatten
@@ -52,9 +52,11 @@ from schemas.registry import (
     Share,
 )
 from schemas.registry.allowed_origins import validate_origins
+from schemas.registry.channel_secrets import open_channel_field
 from schemas.registry.currencies import CURRENCIES
 from schemas.registry.link_validation import validate_text, validate_url
 from schemas.registry.saved_records import FilterList
+from schemas.registry.sealing import InvalidSealedText
 from schemas.registry.tracker_ids import validate_alias_name
 from schemas.registry.unseen_text import refuse_null, require_seen
 from schemas.registry.validation import validate_name
@@ -69,8 +71,7 @@ ALERT_QUERIES = ("metrics_query", "custom_query", "standard_query")
 BOUNDS = ("above", "below")
 """Conditions that need a threshold."""
 POSITIVE = ("rises", "falls", "spike", "drop")
-MAX_ADDRESS_LENGTH, MAX_TOKEN_LENGTH = 254, 512
-_TOKEN = re.compile(rf"[!-~]{{1,{MAX_TOKEN_LENGTH}}}")
+MAX_ADDRESS_LENGTH = 254
 
 ANY_RANGE = "today"
 ANY_CURRENCY = "EUR"
@@ -204,7 +205,7 @@ def _exploration(exploration: Exploration) -> Exploration:
 
 @_validate.register
 def _channel(channel: Channel) -> Channel:
-    """Address and token are sealed already; `check_given_address` has seen them."""
+    """Address and token are sealed; `check_channel` sees what they hold."""
     if channel.kind == "telegram" and (channel.token is None or not channel.chat):
         raise Malformed(
             "'token' and 'chat' are needed for telegram: the token of the bot, and the id of the "
@@ -217,12 +218,18 @@ def _channel(channel: Channel) -> Channel:
     )
 
 
-def check_given_address(given: Mapping[str, Any]) -> None:
-    """Malformed unless address and token of a channel can be used, as far as they are given."""
-    if address := given.get("address"):
-        validate_url("address", address)
-    if (token := given.get("token")) is not None and not _TOKEN.fullmatch(token):
-        raise Malformed(f"'token' has 1 to {MAX_TOKEN_LENGTH} visible ASCII characters")
+def check_channel(record: SavedRecord, secret: bytes) -> None:
+    """Malformed unless a channel has what its product needs; other records have no secrets."""
+    if not isinstance(record, Channel):
+        return
+    try:
+        address = open_channel_field(record.address, secret)
+        token = open_channel_field(record.token, secret)
+    except InvalidSealedText:
+        raise Malformed(
+            "'address' and 'token' cannot be read after a restore; create the channel anew"
+        ) from None
+    check_channel_address(record.kind, address, token, record.chat or "")
 
 
 @_validate.register

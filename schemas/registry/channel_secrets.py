@@ -2,7 +2,7 @@
 
 Whoever has the address of a chat channel can write to it, so no response shows it again. The key
 is derived from the secret of sign-ins, which no backup has: after a restore into another registry
-channels need their address anew.
+channels are created anew.
 """
 
 import base64
@@ -28,11 +28,18 @@ def seal_channel_fields(given: Mapping[str, Any], secret: bytes) -> dict[str, An
     if given.get("kind") == "telegram" and not given.get("address"):
         sealed["address"] = TELEGRAM_ADDRESS
     if address := sealed.get("address"):
-        sealed["host"] = urlsplit(address).hostname or ""
+        sealed["host"] = _host(address)
     for name in Channel.sealed:
         if sealed.get(name) is not None:
             sealed[name] = seal(sealed[name], secret, PURPOSE)
     return sealed
+
+
+def _host(address: str) -> str:
+    try:
+        return urlsplit(address).hostname or ""
+    except ValueError:  # the address is refused when its channel is validated
+        return ""
 
 
 def with_signing_secret(channel: Channel, secret: bytes) -> tuple[Channel, str]:

@@ -142,8 +142,8 @@ CONDITIONS: Mapping[str, tuple[dict[str, Any], list[tuple[str, float | None, str
     "above, metrics": (
         {"condition": "above", "threshold": 5, "metricsQuery": VIEWS},
         [
-            ("fired", 6, f"6 {TO_3}; the bound is 5"),
-            ("recovered", 1, f"1 {TO_4}; the bound is 5"),
+            ("fired", 6, f"6 page views {TO_3}; the bound is 5"),
+            ("recovered", 1, f"1 page views {TO_4}; the bound is 5"),
         ],
     ),
     "above, custom": (
@@ -153,8 +153,8 @@ CONDITIONS: Mapping[str, tuple[dict[str, Any], list[tuple[str, float | None, str
             "customQuery": {"query": {"table": "errors", **COUNT}},
         },
         [
-            ("fired", 3, f"3 {TO_3}; the bound is 2"),
-            ("recovered", 0, f"0 {TO_4}; the bound is 2"),
+            ("fired", 3, f"3 n {TO_3}; the bound is 2"),
+            ("recovered", 0, f"0 n {TO_4}; the bound is 2"),
         ],
     ),
     "above, standard": (
@@ -165,8 +165,8 @@ CONDITIONS: Mapping[str, tuple[dict[str, Any], list[tuple[str, float | None, str
             "column": "pageviews",
         },
         [
-            ("fired", 6, f"6 {TO_3}; the bound is 5"),
-            ("recovered", 1, f"1 {TO_4}; the bound is 5"),
+            ("fired", 6, f"6 pageviews {TO_3}; the bound is 5"),
+            ("recovered", 1, f"1 pageviews {TO_4}; the bound is 5"),
         ],
     ),
     "dates have no effect": (
@@ -183,8 +183,8 @@ CONDITIONS: Mapping[str, tuple[dict[str, Any], list[tuple[str, float | None, str
             "column": "pageviews",
         },
         [
-            ("fired", 6, f"6 {TO_3}; the bound is 5"),
-            ("recovered", 1, f"1 {TO_4}; the bound is 5"),
+            ("fired", 6, f"6 pageviews {TO_3}; the bound is 5"),
+            ("recovered", 1, f"1 pageviews {TO_4}; the bound is 5"),
         ],
     ),
     "a column, decimal": (
@@ -202,32 +202,32 @@ CONDITIONS: Mapping[str, tuple[dict[str, Any], list[tuple[str, float | None, str
             },
             "column": "total",
         },
-        [("fired", 1250.5, f"1,250 {TO_3}; the bound is 1,000")],
+        [("fired", 1250.5, f"1,250 total {TO_3}; the bound is 1,000")],
     ),
     "below": (
         {"condition": "below", "threshold": 2, "metricsQuery": VIEWS},
-        [("fired", 1, f"1 {TO_4}; the bound is 2")],
+        [("fired", 1, f"1 page views {TO_4}; the bound is 2")],
     ),
     "rises": (
         {"condition": "rises", "threshold": 200, "metricsQuery": VIEWS},
         [
-            ("fired", 6, f"6 {TO_3}; 2 before, +200 %"),
-            ("recovered", 1, f"1 {TO_4}; 6 before, -83 %"),
+            ("fired", 6, f"6 page views {TO_3}; 2 before, +200 %"),
+            ("recovered", 1, f"1 page views {TO_4}; 6 before, -83 %"),
         ],
     ),
     "rises against a week before": (
         {"condition": "rises", "against": "week", "threshold": 500, "metricsQuery": VIEWS},
         [
-            ("fired", 6, f"6 {TO_3}; 1 a week earlier, +500 %"),
+            ("fired", 6, f"6 page views {TO_3}; 1 a week earlier, +500 %"),
         ],
     ),
     "falls": (
         {"condition": "falls", "metricsQuery": VIEWS},
-        [("fired", 1, f"1 {TO_4}; 6 before, -83 %")],
+        [("fired", 1, f"1 page views {TO_4}; 6 before, -83 %")],
     ),
     "spike": (
         {"condition": "spike", "metricsQuery": VIEWS},
-        [("fired", 6, f"6 {TO_3}; 0 to 4 is usual")],
+        [("fired", 6, f"6 page views {TO_3}; 0 to 4 is usual")],
     ),
     "drop": ({"condition": "drop", "metricsQuery": VIEWS}, []),
     "nothing": (
@@ -235,7 +235,7 @@ CONDITIONS: Mapping[str, tuple[dict[str, Any], list[tuple[str, float | None, str
             "condition": "nothing",
             "metricsQuery": {"metrics": ["errors"]},
         },
-        [("fired", 0, f"0 {TO_4}; nothing arrived")],
+        [("fired", 0, f"0 errors {TO_4}; nothing arrived")],
     ),
     "nothing at all": ({"condition": "nothing"}, []),
     "new, metrics": (
@@ -326,7 +326,7 @@ def test_after_a_pause_the_newest_bucket_is_checked(shop: Checked) -> None:
 
     assert shop.state(alert_id) == AlertState(alert_id, ms(day("04:00")), ms(day("01:00")), 1)
     assert shop.told(alert_id) == [
-        ("fired", 2, "2 from 01:00 to 02:00 on 30 November; the bound is 0")
+        ("fired", 2, "2 page views from 01:00 to 02:00 on 30 November; the bound is 0")
     ]
 
 
@@ -373,7 +373,7 @@ def test_a_day_is_a_day_of_the_website(shop: Checked) -> None:
 
     shop.check("2026-11-30T18:16:00Z")
 
-    assert shop.told(alert_id) == [("fired", 10, "10 on 30 November; the bound is 0")]
+    assert shop.told(alert_id) == [("fired", 10, "10 page views on 30 November; the bound is 0")]
     assert shop.state(alert_id).firing_since == ms("2026-11-29T18:15:00Z")
 
 
@@ -385,8 +385,8 @@ def test_quarter_hours_are_checked_each(shop: Checked) -> None:
 
     # From 2:10 there is a page view each minute, and from 2:15 one.
     assert shop.told(alert_id) == [
-        ("fired", 5, "5 from 02:00 to 02:15 on 30 November; the bound is 4"),
-        ("recovered", 1, "1 from 02:15 to 02:30 on 30 November; the bound is 4"),
+        ("fired", 5, "5 page views from 02:00 to 02:15 on 30 November; the bound is 4"),
+        ("recovered", 1, "1 page views from 02:15 to 02:30 on 30 November; the bound is 4"),
     ]
 
 
@@ -527,8 +527,8 @@ def test_late_data_is_a_signal_of_every_minute(shop: Checked) -> None:
     shop.check(day("03:07"), now=day("03:08"))
 
     assert shop.told(alert_id) == [
-        ("fired", 390, "390 from 03:06 to 03:07 on 30 November; the bound is 300"),
-        ("recovered", 60, "60 from 03:07 to 03:08 on 30 November; the bound is 300"),
+        ("fired", 390, "390 seconds late from 03:06 to 03:07 on 30 November; the bound is 300"),
+        ("recovered", 60, "60 seconds late from 03:07 to 03:08 on 30 November; the bound is 300"),
     ]
 
 
@@ -543,5 +543,9 @@ def test_the_used_share_of_a_rate_limit_is_a_signal(shop: Checked) -> None:
     shop.check(day("03:01"))
 
     assert shop.told(alert_id) == [
-        ("fired", 15, "15 from 03:00 to 03:01 on 30 November; the bound is 10")
+        (
+            "fired",
+            15,
+            "15 percent of the rate limit from 03:00 to 03:01 on 30 November; the bound is 10",
+        )
     ]
