@@ -100,6 +100,13 @@ class Metric(Struct, frozen=True):
     parts: tuple[Part, ...]
     checks: tuple[ResultCheck, ...] = ()
     """What warnings of its values come from."""
+    value_of_nothing: float | None = None
+    """Its value for a group without rows, if that of its unit is none."""
+
+    @property
+    def of_nothing(self) -> float | None:
+        """The value for a group without rows."""
+        return self.unit.of_nothing if self.value_of_nothing is None else self.value_of_nothing
 
     @property
     def subject(self) -> str:

@@ -50,7 +50,7 @@ def plan_of(query: MetricsQuery) -> GroupedPlan:
                 f"m{i}",
                 ColumnKind.INTEGER if selected.metric.unit is Unit.COUNT else ColumnKind.NUMBER,
                 None if selected.metric.unit is Unit.COUNT else _rounded,
-                of_nothing=selected.metric.unit.of_nothing,
+                of_nothing=selected.metric.of_nothing,
             )
             for i, selected in enumerate(query.metrics)
         ),

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from msgspec import Struct, field, structs
 
 from query.metrics.fields import FIELDS
+from query.metrics.formulas import formula_metric
 from query.metrics.metric import Metric, Part, Source, Unit, ratio
 from query.metrics.metrics import BY_NAME, VISITORS
 from query.metrics.money import MONEY_METRICS, MoneyTerm, money_metric
@@ -31,6 +32,7 @@ from schemas.tables import EVENTS
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}")
 AGGREGATES = {a.name: a for a in aggregates.AGGREGATES if a.name not in ("count", "uniq")}
 CONVERSION_VALUE = "conversion_value"
+FORMULA = "formula"
 CONVERSIONS = {
     "conversions": "rows that complete a goal",
     "conversion_rate": "visitors who completed a goal, of all visitors of the rows",
@@ -53,6 +55,8 @@ class MetricTerm(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=
     """Id or name of one money property, for metrics of money; without it, of all."""
     currency: FieldName | None = None
     """Code of ISO 4217, for metrics of money."""
+    formula: FieldName | None = None
+    """For `formula`: an expression over metrics, those before it by their names."""
     name: FieldName | None = field(name="as", default=None)
 
 
@@ -84,7 +88,7 @@ def select_metrics(
     context = _Context(goals, saved, by_currency)
     selected: list[SelectedMetric] = []
     for i, term in enumerate(_with_names(terms)):
-        one = _select(term, i, context)
+        one = _select(term, i, context) if term.metric != FORMULA else _formula(term, i, selected)
         if one.name in [other.name for other in selected]:
             raise Malformed(
                 f"'metrics[{i}]' is '{one.name}' again; give each metric once, or a name by 'as'"
@@ -125,6 +129,7 @@ def _select(term: MetricTerm, position: int, context: _Context) -> SelectedMetri
             f"'{at}.as' must start with a letter or '_' and have at most 63 letters, digits or '_'"
         )
     _check_known(term.metric, at)
+    _refuse(at, term, formula=term.formula)
     if term.metric in MONEY_METRICS:
         _refuse(at, term, property=term.property, event=term.event, goal=term.goal)
         money = MoneyTerm(at, term.metric, term.money, term.currency)
@@ -142,9 +147,22 @@ def _select(term: MetricTerm, position: int, context: _Context) -> SelectedMetri
     return SelectedMetric(term.name or term.metric, BY_NAME[term.metric])
 
 
+def _formula(term: MetricTerm, position: int, before: Sequence[SelectedMetric]) -> SelectedMetric:
+    at = f"metrics[{position}]"
+    if term.formula is None or term.name is None or not NAME.fullmatch(term.name):
+        raise Malformed(
+            f"'{at}' is a formula, which has 'formula' and a name, such as "
+            "{'metric': 'formula', 'formula': 'orders / visitors', 'as': 'orders_per_visitor'}"
+        )
+    others = {name: getattr(term, name) for name in ("property", "event", "goal", "money")}
+    _refuse(at, term, **others, currency=term.currency)
+    operands = {**BY_NAME, **{selected.name: selected.metric for selected in before}}
+    return SelectedMetric(term.name, formula_metric(term.name, term.formula, operands, at))
+
+
 def _check_known(name: str, at: str) -> None:
     """Malformed when there is no such metric, with the one that was probably meant."""
-    known = [*BY_NAME, *CONVERSIONS, *MONEY_METRICS, *AGGREGATES]
+    known = [*BY_NAME, *CONVERSIONS, *MONEY_METRICS, *AGGREGATES, FORMULA]
     if name in known:
         return
     if meant := METRIC_WORDS.get(name.lower()):

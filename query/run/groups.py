@@ -62,7 +62,7 @@ class Output(Struct, frozen=True):
     """Of buckets, which SQL numbers and the result labels."""
     is_time: bool = False
     """Whether it is a part of the time of the row."""
-    of_nothing: int | None = None
+    of_nothing: float | None = None
     """Its value for a group without rows."""
 
     @property
