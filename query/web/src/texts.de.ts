@@ -783,8 +783,9 @@ export const texts: Texts & MoreTexts = {
     save: "Speichern", alertMe: "Alarm einrichten", saved: "Der Alarm ist gespeichert.", open: "Alarme öffnen",
     signals: { freshness: "Verspätung der Daten", rate_limit: "Nutzung des Anfragelimits" },
     counted: {
-      visitors: "Besucher", visits: "Besuche", page_views: "Seitenaufrufe", events: "Ereignisse", errors: "Fehler", conversions: "Conversions", new_visitors: "neue Besucher", returning_visitors: "wiederkehrende Besucher",
+      visitors: "Besucher", visits: "Besuche", page_views: "Seitenaufrufe", events: "Ereignisse", errors: "Fehler", new_visitors: "neue Besucher", returning_visitors: "wiederkehrende Besucher",
     },
+    conversionsOf: (goal: string) => `Conversions von ${isolate(goal)}`,
     per: { quarter_hour: "in 15 Minuten", hour: "in einer Stunde", day: "an einem Tag", week: "in einer Woche" },
     before: { quarter_hour: "den 15 Minuten davor", hour: "der Stunde davor", day: "dem Tag davor", week: "der Woche davor" },
     weekBefore: { quarter_hour: "denselben 15 Minuten eine Woche davor", hour: "derselben Stunde eine Woche davor", day: "demselben Tag eine Woche davor", week: "der Woche davor" },

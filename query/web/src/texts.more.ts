@@ -501,8 +501,9 @@ const english = {
     save: "Save", alertMe: "Alert me", saved: "The alert is saved.", open: "Open alerts",
     signals: { freshness: "Delay of the data", rate_limit: "Use of the rate limit" },
     counted: {
-      visitors: "visitors", visits: "visits", page_views: "page views", events: "events", errors: "errors", conversions: "conversions", new_visitors: "new visitors", returning_visitors: "returning visitors",
+      visitors: "visitors", visits: "visits", page_views: "page views", events: "events", errors: "errors", new_visitors: "new visitors", returning_visitors: "returning visitors",
     } as Record<string, string>,
+    conversionsOf: (goal: string) => `conversions of ${isolate(goal)}`,
     per: { quarter_hour: "in 15 minutes", hour: "in an hour", day: "in a day", week: "in a week" },
     before: { quarter_hour: "the 15 minutes before", hour: "the hour before", day: "the day before", week: "the week before" },
     weekBefore: { quarter_hour: "the same 15 minutes a week before", hour: "the same hour a week before", day: "the same day a week before", week: "the week before" },

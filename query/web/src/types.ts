@@ -9,7 +9,7 @@ export type QueryType = keyof RowsByType;
 export type Row<Name extends QueryType> = NonNullable<RowsByType[Name]> extends (infer One)[] ? One : never;
 /** What the audit trail has changes of. */
 export type AuditKind = NonNullable<NonNullable<operations["listChanges"]["parameters"]["query"]>["kind"]>;
-export type Me = Schemas["MeResponse"] & { mail?: boolean };
+export type Me = Schemas["MeResponse"];
 export type Website = Schemas["OwnWebsite"];
 /** An icon of icons.js. */
 export type IconName = keyof typeof icons;

@@ -124,7 +124,7 @@ export async function openShare(password?: string): Promise<void> {
     shared.value = { name: opened.name, filters: opened.filters };
     me.value = {
       success: true, organization: null, websites: [opened.website], key: null, person: null,
-      scopes: opened.website.scopes, expires: opened.expires, collectUrl: "", keepBounds: { minimum: 0, maximum: 0 }, share: { name: opened.name, filters: opened.filters },
+      scopes: opened.website.scopes, expires: opened.expires, collectUrl: "", mail: false, keepBounds: { minimum: 0, maximum: 0 }, share: { name: opened.name, filters: opened.filters },
     };
   });
 }

@@ -46,6 +46,13 @@ function watchText(watch: Watch, goals: Goals): string {
   return [type, watch.column].filter(Boolean).map((name) => isolate(String(name))).join(" · ") || moreTexts.explore.madeElsewhere;
 }
 
+/** `conversions of Signup`. */
+function conversionsText({ metricsQuery }: Watch, goals: Goals): string | null {
+  const term = questionOf(metricsQuery)?.metrics.find((each) => typeof each !== "string" && each.metric === "conversions");
+  const goal = goals.find(({ id }) => typeof term === "object" && id === term.goal);
+  return goal ? t.conversionsOf(goal.name) : null;
+}
+
 /** The filters of the query, in words. */
 const filtersOf = ({ metricsQuery, customQuery }: Watch): string[] => {
   const filters = metricsQuery ? questionOf(metricsQuery)?.filters : customQuery ? explorationOf(customQuery)?.filters : [];
@@ -57,7 +64,7 @@ export function ruleText(draft: Pick<Draft, "watch" | "condition" | "threshold" 
   const { watch, condition, against, every } = draft;
   const what = watchText(watch, goals);
   const name = columnOf(watch, goals) ?? "";
-  const counted = Object.hasOwn(t.counted, name) ? t.counted[name]! : null;
+  const counted = name === "conversions" ? conversionsText(watch, goals) : Object.hasOwn(t.counted, name) ? t.counted[name]! : null;
   const per = watch.signal ? "" : t.per[every];
   const bound = thresholdOf(draft);
   const number = bound === null ? "…" : valueOf(watch, bound, goals);

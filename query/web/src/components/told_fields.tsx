@@ -38,4 +38,4 @@ export function ToldFields({ recipients, channels, change }: Told & { change: (p
 }
 
 /** Where no mail can be sent. */
-export const MailNote = () => (me.value?.mail === false ? <p class="quiet mail-note"><Icon name="info" size={14} />{t.noMail}</p> : null);
+export const MailNote = () => (me.value && !me.value.mail ? <p class="quiet mail-note"><Icon name="info" size={14} />{t.noMail}</p> : null);

@@ -103,7 +103,7 @@ export function Alerts() {
       {open?.what === "remove" && (
         <ConfirmDialog title={t.removeOne(open.alert.name)} text={t.confirmRemove} action={t.remove} run={() => remove(open.alert)} close={close} />
       )}
-      {goals.error && <Failed error={goals.error} retry={goals.reload} />}
+      {[goals, explorations].map(({ error, reload }, i) => error && <Failed key={i} error={error} retry={reload} />)}
     </Card>
   );
 }
