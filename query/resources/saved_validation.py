@@ -70,7 +70,9 @@ MAX_FILTERS_BYTES = 16_384
 ALERT_QUERIES = ("metrics_query", "custom_query", "standard_query")
 BOUNDS = ("above", "below")
 """Conditions that need a threshold."""
-POSITIVE = ("rises", "falls", "spike", "drop")
+UNUSUAL = ("spike", "drop")
+"""Conditions about the usual range, which 14 more queries find out."""
+POSITIVE = ("rises", "falls", *UNUSUAL)
 MAX_ADDRESS_LENGTH = 254
 
 ANY_RANGE = "today"
@@ -250,6 +252,8 @@ def _alert(alert: Alert) -> Alert:
         raise Malformed("'threshold' must be a number")
     if alert.condition in POSITIVE and alert.threshold is not None and alert.threshold <= 0:
         raise Malformed(f"'threshold' is {alert.threshold}; it is above 0 for '{alert.condition}'")
+    if alert.condition in UNUSUAL and alert.every == "quarter_hour":
+        raise Malformed(f"'every' of the condition '{alert.condition}' is hour, day or week")
     if alert.quiet_hours is not None and alert.quiet_hours[:5] == alert.quiet_hours[6:]:
         raise Malformed("'quietHours' begin and end at one time; leave them out for none")
     muted_until = alert.muted_until

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from tests.bench import (
+    alerts,
     collector,
     dashboard,
     erasure,
@@ -49,6 +50,7 @@ PARTS: Mapping[str, Callable[[], BenchmarkResult]] = {
     "hostile": under_attack.measure,
     "flood": flood.measure,
     "erasure": erasure.measure,
+    "alerts": alerts.measure,
 }
 GROWTH = "growth"
 SCALE = "scale"

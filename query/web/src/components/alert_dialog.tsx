@@ -3,8 +3,8 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { fetchJson } from "../api/request";
 import { me, subjectQuery, timezone } from "../api/session";
 import {
-  type AlertKnown, BUCKET_WIDTHS, bodyOfDraft, type Choice, columnsOfWatch, type Condition, conditionsOf, type Draft, draftOf, draftOfPreset, type Preset, PRESETS,
-  REFERENCES, THRESHOLDS, type Watch,
+  type AlertKnown, bodyOfDraft, type Choice, columnsOfWatch, type Condition, conditionsOf, type Draft, draftOf, draftOfPreset, type Preset, PRESETS,
+  REFERENCES, THRESHOLDS, type Watch, widthsOf,
 } from "../state/alert_rules";
 import { moreTexts } from "../texts.more";
 import type { Schemas } from "../types";
@@ -112,7 +112,7 @@ function AlertForm({ preset, draft: start, id, known, close, saved, back }: Begu
       <div class="form grid">
         {conditions.length > 1 && (
           <Select name="condition" label={t.condition} value={condition} options={conditions.map((each) => [each, t.conditions[each]])}
-            choose={(each) => set({ condition: each, threshold: thresholdFor(each, draft) })} />
+            choose={(each) => set({ condition: each, threshold: thresholdFor(each, draft), every: widthsOf(each).includes(draft.every) ? draft.every : "hour" })} />
         )}
         {Object.hasOwn(THRESHOLDS, condition) && (
           <label>{boundLabel(draft)}
@@ -125,7 +125,7 @@ function AlertForm({ preset, draft: start, id, known, close, saved, back }: Begu
             choose={(against) => set({ against })} />
         )}
         {!watch.signal && (
-          <Select name="every" label={t.every} value={draft.every} options={BUCKET_WIDTHS.map((each) => [each, t.widths[each]])} choose={(every) => set({ every })} />
+          <Select name="every" label={t.every} value={draft.every} options={widthsOf(condition).map((each) => [each, t.widths[each]])} choose={(every) => set({ every })} />
         )}
       </div>
       <ToldFields recipients={draft.recipients} channels={draft.channels} change={set} />

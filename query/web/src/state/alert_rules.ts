@@ -56,6 +56,10 @@ export interface Preset extends Beginning {
   choices: (known: AlertKnown) => Choice[];
 }
 
+/** The widths that a condition may have: what is usual is known by the hour. */
+export const widthsOf = (condition: Condition): readonly BucketWidth[] =>
+  condition === "spike" || condition === "drop" ? BUCKET_WIDTHS.slice(1) : BUCKET_WIDTHS;
+
 /** Conditions with a number, and what is proposed. */
 export const THRESHOLDS: Partial<Record<Condition, number>> = { above: 0, below: 0, rises: 50, falls: 50, spike: 3, drop: 3 };
 
