@@ -54,7 +54,9 @@ type_options = combine_options(
         help="Another option of the query type, e.g. period=month; the value is text or JSON.",
     ),
     click.option(
-        "--granularity", help="Bucket of a time series: minute, hourly, daily, weekly, monthly."
+        "--granularity",
+        help="Bucket of a time series: minute, quarter_hour, hourly, daily, weekly, sunday_week, "
+        "monthly, quarterly, yearly.",
     ),
     click.option(
         "--compare",

@@ -80,7 +80,10 @@ class QueryTypeArguments(TimeArguments, frozen=True, kw_only=True):
     order_by: Order = []
     granularity: Annotated[
         str | None,
-        Meta(description="Bucket of a time series: minute, hourly, daily, weekly, monthly."),
+        Meta(
+            description="Bucket of a time series: minute, quarter_hour, hourly, daily, weekly, "
+            "sunday_week, monthly, quarterly, yearly."
+        ),
     ] = None
     compare: Compare = None
 

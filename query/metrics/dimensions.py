@@ -9,7 +9,7 @@ from collections.abc import Callable, Container, Mapping, Sequence
 from msgspec import Struct, structs
 
 from query.metrics.fields import ALL_TABLES, FIELDS, ROW_PREFIX, TABLES_WITH_TIME
-from query.request.buckets import GRANULARITIES, Granularity
+from query.request.buckets import GRANULARITIES, SHORT_NAMES, Granularity
 from query.request.date_parts import DESCRIPTIONS, DatePart, date_part_sql
 from query.request.property_path import is_property, parse_property
 from query.request.suggestions import COLUMN_WORDS, DIMENSION_WORDS, shorten, unknown_name_message
@@ -98,14 +98,16 @@ def _date_part(part: DatePart) -> TimeDimension:
     )
 
 
-SHORT_NAMES = {name: same for name, same in GRANULARITIES.items() if not name.endswith("ly")}
-
 TIME_DIMENSIONS = (
     _bucket(Granularity.MINUTE, "minute"),
+    _bucket(Granularity.QUARTER_HOUR, "quarter of an hour"),
     _bucket(Granularity.HOURLY, "hour"),
     _bucket(Granularity.DAILY, "day"),
     _bucket(Granularity.WEEKLY, "week, by its Monday"),
+    _bucket(Granularity.SUNDAY_WEEK, "week from Sunday, by that day"),
     _bucket(Granularity.MONTHLY, "month, by its first day"),
+    _bucket(Granularity.QUARTERLY, "quarter of the year, by its first day"),
+    _bucket(Granularity.YEARLY, "year, by its first day"),
     *(_date_part(part) for part in DatePart),
 )
 

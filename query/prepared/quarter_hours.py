@@ -8,7 +8,14 @@ from msgspec import Struct
 
 from query.engine.column_rows import Numbers
 from query.prepared.rollup_tables import QUARTER_MS
-from query.request.buckets import MONDAY_OFFSET_MS, WEEK_MS, WIDTH_MS, Granularity
+from query.request.buckets import (
+    MONDAY_OFFSET_MS,
+    MONTHS,
+    WEEK_MS,
+    WEEK_OFFSETS,
+    WIDTH_MS,
+    Granularity,
+)
 from query.request.date_parts import HOUR_MS, DatePart
 from query.request.time_range import TimeRange, UtcOffsetPeriod, utc_offset_periods
 from query.request.time_zones import DAY_MS
@@ -45,7 +52,7 @@ def by_bucket(time_range: TimeRange, granularity: Granularity) -> QuarterHours |
         return None
     periods = utc_offset_periods(time_range)
     ms, at, local = _local_ms(whole, periods)
-    if granularity is Granularity.HOURLY:
+    if granularity in WIDTH_MS:
         changes = np.array([0, *(period.start_ms for period in periods[1:])])
         numbers = np.maximum(ms - local % WIDTH_MS[granularity], changes[at])
     else:
@@ -84,11 +91,12 @@ def _local_ms(
 
 def _first_day(local: Numbers, granularity: Granularity) -> Numbers:
     days: Numbers = local - local % DAY_MS
-    if granularity is Granularity.WEEKLY:
-        days = local - (local + MONDAY_OFFSET_MS) % WEEK_MS
-    if granularity is Granularity.MONTHLY:
-        months = local.astype("datetime64[ms]").astype("datetime64[M]")
-        days = months.astype("datetime64[ms]").astype(np.int64)
+    if (offset := WEEK_OFFSETS.get(granularity)) is not None:
+        days = local - (local + offset) % WEEK_MS
+    if (length := MONTHS.get(granularity)) is not None:
+        months = local.astype("datetime64[ms]").astype("datetime64[M]").astype(np.int64)
+        firsts = (months - months % length).astype("datetime64[M]")
+        days = firsts.astype("datetime64[ms]").astype(np.int64)
     return days
 
 

@@ -2,22 +2,25 @@
 
 No calendar function of the engine is used; UTC offsets and month boundaries are bound values.
 - the number of a day is its local midnight read as UTC; a day of 23 or 25 hours is one bucket;
-- a week (ISO: from Monday) and a month have the number of their first day;
-- an hour or a minute has its start in UTC; a local hour that occurs twice is two buckets with the
-  same label, in order of time. An hour that begins with a change of the offset has the instant of
-  the change, since its rounded start might equal that of the hour before.
+- a week (ISO: from Monday, or from Sunday), a month, a quarter and a year have the number of their
+  first day;
+- an hour, a quarter of it or a minute has its start in UTC; a local hour that occurs twice is two
+  buckets with the same label, in order of time. An hour that begins with a change of the offset has
+  the instant of the change, since its rounded start might equal that of the hour before.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from enum import StrEnum
+from functools import partial
 
 from query.request.time_zones import DAY_MS, UtcOffsetPeriod
 from query.sql.fragment import Fragment
 
 WEEK_MS = 7 * DAY_MS
-MONDAY_OFFSET_MS = 3 * DAY_MS
-"""From the last Monday of 1969 to 1970-01-01."""
+MONDAY_OFFSET_MS, SUNDAY_OFFSET_MS = 3 * DAY_MS, 4 * DAY_MS
+"""From the last Monday and the last Sunday of 1969 to 1970-01-01."""
+MONTHS_OF_QUARTER = 3
 
 UtcOffsetPeriods = Sequence[UtcOffsetPeriod]
 
@@ -26,22 +29,41 @@ class Granularity(StrEnum):
     """How wide a bucket is."""
 
     MINUTE = "minute"
+    QUARTER_HOUR = "quarter_hour"
     HOURLY = "hourly"
     DAILY = "daily"
     WEEKLY = "weekly"
+    SUNDAY_WEEK = "sunday_week"
+    """A week that begins on Sunday."""
     MONTHLY = "monthly"
+    QUARTERLY = "quarterly"
+    YEARLY = "yearly"
 
 
+SHORT_NAMES = {
+    "minute": Granularity.MINUTE,
+    "quarter_hour": Granularity.QUARTER_HOUR,
+    "hour": Granularity.HOURLY,
+    "day": Granularity.DAILY,
+    "week": Granularity.WEEKLY,
+    "sunday_week": Granularity.SUNDAY_WEEK,
+    "month": Granularity.MONTHLY,
+    "quarter": Granularity.QUARTERLY,
+    "year": Granularity.YEARLY,
+}
+"""Granularities as dimensions name them."""
 GRANULARITIES = {
     name: granularity
-    for granularity, short in zip(
-        Granularity, ("minute", "hour", "day", "week", "month"), strict=True
-    )
+    for short, granularity in SHORT_NAMES.items()
     for name in (granularity.value, short)
 }
 """Granularities by every name that requests may use."""
 
-WIDTH_MS = {Granularity.MINUTE: 60_000, Granularity.HOURLY: 3_600_000}
+WIDTH_MS = {
+    Granularity.MINUTE: 60_000,
+    Granularity.QUARTER_HOUR: 900_000,
+    Granularity.HOURLY: 3_600_000,
+}
 """Granularities of a fixed width; the others are calendar days."""
 
 
@@ -51,14 +73,14 @@ BEFORE_ALL_MS = 0
 
 def bucket_sql(ms: str, periods: UtcOffsetPeriods, granularity: Granularity) -> Fragment:
     """SQL for the bucket number of an instant in Unix milliseconds."""
-    if granularity is Granularity.MONTHLY:
-        return _month_expression(ms, list(_months(periods)))
+    if granularity in LONGEST_DAYS:
+        return _first_day_expression(ms, list(_long_buckets(periods, granularity)))
     local_ms = local_ms_sql(ms, periods)
     local, values = local_ms.text, local_ms.values
     if granularity is Granularity.DAILY:
         return Fragment(f"{local} - {local} % {DAY_MS}", values)
-    if granularity is Granularity.WEEKLY:
-        return Fragment(f"{local} - ({local} + {MONDAY_OFFSET_MS}) % {WEEK_MS}", values)
+    if (offset := WEEK_OFFSETS.get(granularity)) is not None:
+        return Fragment(f"{local} - ({local} + {offset}) % {WEEK_MS}", values)
     start = f"{ms} - {local} % {WIDTH_MS[granularity]}"
     if len(periods) == 1:
         return Fragment(start, values)
@@ -140,30 +162,31 @@ def _case_by_period(
     return Fragment(f"CASE{choices} ELSE ${name}_{last} END", values)
 
 
-def _month_expression(ms: str, months: Sequence[tuple[int, int]]) -> Fragment:
-    """Binary search over months as nested CASE: a decade costs a few comparisons."""
+def _first_day_expression(ms: str, buckets: Sequence[tuple[int, int]]) -> Fragment:
+    """Binary search over months or longer as nested CASE: a decade costs a few comparisons."""
     values: dict[str, object] = {}
 
     def half(low: int, end: int) -> str:
         if end - low <= 1:
-            values[f"month_{low}"] = months[low][1] if months else None
-            return f"CAST($month_{low} AS BIGINT)"
+            values[f"first_{low}"] = buckets[low][1] if buckets else None
+            return f"CAST($first_{low} AS BIGINT)"
         middle = (low + end) // 2
-        values[f"until_{middle}"] = months[middle - 1][0]
+        values[f"until_{middle}"] = buckets[middle - 1][0]
         before, after = half(low, middle), half(middle, end)
         return f"CASE WHEN {ms} < $until_{middle} THEN {before} ELSE {after} END"
 
-    return Fragment(half(0, len(months)), values)
+    return Fragment(half(0, len(buckets)), values)
 
 
-def _months(periods: UtcOffsetPeriods) -> Iterator[tuple[int, int]]:
-    """Per period and month of the zone: where it ends, and the first day of the month."""
+def _long_buckets(periods: UtcOffsetPeriods, granularity: Granularity) -> Iterator[tuple[int, int]]:
+    """Per period and month (quarter, year) of the zone: where it ends, and its first day."""
+    first_of, longest_ms = FIRST_OF[granularity], LONGEST_DAYS[granularity] * DAY_MS
     for period in periods:
         at = period.start_ms
         while at < period.end_ms:
-            month = _month(at + period.offset_ms)
-            at = min(_month(month + 31 * DAY_MS) - period.offset_ms, period.end_ms)
-            yield at, month
+            first = first_of(at + period.offset_ms)
+            at = min(first_of(first + longest_ms) - period.offset_ms, period.end_ms)
+            yield at, first
 
 
 def _days(periods: UtcOffsetPeriods) -> set[int]:
@@ -199,15 +222,39 @@ def _monday(local_ms: int) -> int:
     return local_ms - (local_ms + MONDAY_OFFSET_MS) % WEEK_MS
 
 
-def _month(local_ms: int) -> int:
+def _sunday(local_ms: int) -> int:
+    return local_ms - (local_ms + SUNDAY_OFFSET_MS) % WEEK_MS
+
+
+def _first_of_months(local_ms: int, months: int) -> int:
+    """The first day of the month, or of so many months of a year."""
     day = datetime.fromtimestamp(local_ms // 1000, UTC)
-    return round(datetime(day.year, day.month, 1, tzinfo=UTC).timestamp()) * 1000
+    month = (day.month - 1) // months * months + 1
+    return round(datetime(day.year, month, 1, tzinfo=UTC).timestamp()) * 1000
 
 
+WEEK_OFFSETS: Mapping[Granularity, int] = {
+    Granularity.WEEKLY: MONDAY_OFFSET_MS,
+    Granularity.SUNDAY_WEEK: SUNDAY_OFFSET_MS,
+}
+MONTHS: Mapping[Granularity, int] = {
+    Granularity.MONTHLY: 1,
+    Granularity.QUARTERLY: MONTHS_OF_QUARTER,
+    Granularity.YEARLY: 12,
+}
+LONGEST_DAYS: Mapping[Granularity, int] = {
+    Granularity.MONTHLY: 31,
+    Granularity.QUARTERLY: 92,
+    Granularity.YEARLY: 366,
+}
 FIRST_OF: Mapping[Granularity, Callable[[int], int]] = {
     Granularity.DAILY: _day,
     Granularity.WEEKLY: _monday,
-    Granularity.MONTHLY: _month,
+    Granularity.SUNDAY_WEEK: _sunday,
+    **{
+        granularity: partial(_first_of_months, months=months)
+        for granularity, months in MONTHS.items()
+    },
 }
 
 

@@ -61,7 +61,10 @@ def custom_queries(
     )
 
 
-BUCKETS = tuple(f"{TIME}{each}" for each in ("hourly", "daily", "weekly", "monthly"))
+WIDE_BUCKETS = (
+    "quarter_hour", "hourly", "daily", "weekly", "sunday_week", "monthly", "quarterly", "yearly",
+)  # fmt: skip
+BUCKETS = tuple(f"{TIME}{each}" for each in WIDE_BUCKETS)
 
 
 def havings(selects: Sequence[Select]) -> st.SearchStrategy[list[FilterJson]]:

@@ -19,10 +19,14 @@ from tests.oracle.visits import SOURCES, Visits, days_around, is_about_visits
 
 BUCKETS = {
     "minute": "minute",
+    "quarter_hour": "quarter_hour",
     "hour": "hourly",
     "day": "daily",
     "week": "weekly",
+    "sunday_week": "sunday_week",
     "month": "monthly",
+    "quarter": "quarterly",
+    "year": "yearly",
 }
 TIME_BUCKETS = {f"time:{name}" for name in BUCKETS}
 MEASURES = ("time_on_page", "scroll_depth")

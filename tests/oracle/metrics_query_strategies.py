@@ -15,11 +15,12 @@ from tests.oracle.custom_query_strategies import orders, websites
 from tests.oracle.filters import FilterJson
 from tests.oracle.metric_values import METRICS
 from tests.oracle.metrics import MetricsQuery
+from tests.oracle.metrics_groups import BUCKETS
 from tests.oracle.profiles import TRAIT
 from tests.oracle.query_strategies import ZONES, filters_of_columns, grouped_filters
 from tests.oracle.random_traffic import Stage
 
-TIMES = ("minute", "hour", "day", "week", "month", "hour_of_day", "day_of_week")
+TIMES = (*BUCKETS, "hour_of_day", "day_of_week")
 COMPARED = {"Pacific/Apia": None}
 """Comparison by zone; none in Apia, which skipped a day: as many days before are not comparable."""
 COUNTS = ("visitors", "page_views", "events", "visits", "entries", "exits", "bounce_rate")

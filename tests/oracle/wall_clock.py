@@ -47,13 +47,21 @@ def bucket(ms: int, zone: str, granularity: str) -> Bucket:
     seconds = round(distance.total_seconds())
     if granularity == "minute":
         return f"{there:%Y-%m-%d %H:%M}:00", seconds
+    if granularity == "quarter_hour":
+        return f"{there:%Y-%m-%d %H}:{there.minute // 15 * 15:02}:00", seconds
     if granularity == "hourly":
         return f"{there:%Y-%m-%d %H}:00:00", seconds
     day = there.date()
     if granularity == "weekly":
         day -= timedelta(days=day.weekday())
+    if granularity == "sunday_week":
+        day -= timedelta(days=day.isoweekday() % 7)
     if granularity == "monthly":
         day = day.replace(day=1)
+    if granularity == "quarterly":
+        day = day.replace(month=day.month - (day.month - 1) % 3, day=1)
+    if granularity == "yearly":
+        day = day.replace(month=1, day=1)
     return day.isoformat(), 0
 
 

@@ -91,6 +91,7 @@ LABELS = {
     Granularity.HOURLY: "%Y-%m-%d %H:00:00",
     Granularity.DAILY: "%Y-%m-%d",
     Granularity.MONTHLY: "%Y-%m-01",
+    Granularity.YEARLY: "%Y-01-01",
 }
 
 
@@ -99,6 +100,12 @@ def label_of(ms: int, zone: str, granularity: Granularity) -> str:
     there = datetime.fromtimestamp(ms / 1000, ZoneInfo(zone))
     if granularity is Granularity.WEEKLY:
         return str(there.date() - timedelta(days=there.weekday()))
+    if granularity is Granularity.SUNDAY_WEEK:
+        return str(there.date() - timedelta(days=there.isoweekday() % 7))
+    if granularity is Granularity.QUARTERLY:
+        return f"{there.year}-{(there.month + 2) // 3 * 3 - 2:02}-01"
+    if granularity is Granularity.QUARTER_HOUR:
+        return f"{there:%Y-%m-%d %H}:{there.minute // 15 * 15:02}:00"
     return there.strftime(LABELS[granularity])
 
 
@@ -110,10 +117,10 @@ def label_of(ms: int, zone: str, granularity: Granularity) -> str:
 def test_every_instant_is_in_the_bucket_of_its_local_label(
     zone: str, granularity: Granularity
 ) -> None:
-    minute = granularity is Granularity.MINUTE
-    year = of("2026-04-04", "2026-04-06", zone) if minute else of("2026-01-01", "2026-12-31", zone)
+    narrow = granularity in (Granularity.MINUTE, Granularity.QUARTER_HOUR)
+    year = of("2026-04-04", "2026-04-06", zone) if narrow else of("2026-01-01", "2026-12-31", zone)
     labels = {point.bucket: point.label for point in year.points(granularity)}
-    sample = list(range(year.start_ms, year.end_ms, 97_000 if minute else 1_733_000))
+    sample = list(range(year.start_ms, year.end_ms, 97_000 if narrow else 1_733_000))
     bucket = year.bucket_sql("ms", granularity)
 
     rows = duckdb.execute(
@@ -138,6 +145,14 @@ def test_weeks_begin_on_monday_and_months_on_the_first() -> None:
         "2027-02-01",
     ]
     assert labels(turn, Granularity.MONTHLY) == ["2026-12-01", "2027-01-01", "2027-02-01"]
+
+
+def test_quarters_begin_every_third_month_and_weeks_from_sunday_on_sunday() -> None:
+    turn = of("2026-12-30", "2027-01-11", "Asia/Kathmandu")
+
+    assert labels(turn, Granularity.QUARTERLY) == ["2026-10-01", "2027-01-01"]
+    assert labels(turn, Granularity.YEARLY) == ["2026-01-01", "2027-01-01"]
+    assert labels(turn, Granularity.SUNDAY_WEEK) == ["2026-12-27", "2027-01-03", "2027-01-10"]
 
 
 def test_a_week_with_a_change_of_the_clock_is_one_point() -> None:
