@@ -52,6 +52,10 @@ def valid(kind: type[SavedRecord], /, **members: Any) -> Any:
             "'condition' of 'freshness' is above or below, not spike",
         ),
         (
+            {"condition": "spike", "every": "quarter_hour", "metricsQuery": ERRORS},
+            "'every' of the condition 'spike' is hour, day or week",
+        ),
+        (
             {"condition": "below", "metricsQuery": ERRORS},
             "'threshold' is missing: the number for 'below'",
         ),
