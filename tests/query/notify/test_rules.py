@@ -2,34 +2,26 @@
 
 import asyncio
 from collections.abc import Iterator, Mapping
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
-from msgspec import Struct, structs
+from msgspec import Struct
 
-from query.engine.freshness import FreshnessTracker
-from query.engine.table_offsets import TableOffsets
-from query.engine.topic_watermarks import Measurement, TopicWatermarks
 from query.notify.rules import Alerts
 from schemas.http.limit_counts import COLLECTOR, Counted, MachineCounts, bucket_name, counts_path
-from schemas.kinds import KINDS
 from schemas.plans import Group
 from schemas.registry import Erasure, Selector
 from schemas.registry.notices import AlertState
 from schemas.runtime.settings import Settings
 from tests.query.lake import Stored, a_view, a_vital, an_error
+from tests.query.notify.times import Times, at_times, ms
 from tests.query.query_service import NOW, InProcessService, reused, start_service
 
 MINUTE, HOUR = 60_000, 3_600_000
 OPS = ["ops@shop.example"]
 VIEWS = {"metrics": ["page_views"]}
 COUNT = {"selects": [{"field": "*", "aggregate": "count", "alias": "n"}]}
-
-
-def ms(text: str) -> int:
-    return round(datetime.fromisoformat(text).timestamp() * 1000)
 
 
 def day(text: str) -> str:
@@ -62,8 +54,7 @@ class Checked(Struct):
 
     service: InProcessService
     runner: asyncio.Runner
-    time: list[int]
-    watermarks: TopicWatermarks
+    times: Times
     alerts: Alerts
 
     def save(self, condition: str, website: str = "shop", **body: Any) -> str:
@@ -80,9 +71,7 @@ class Checked(Struct):
 
     def check(self, stored_until: str, now: str | None = None) -> int:
         """Check once everything that was received before an instant is stored; how many."""
-        until = ms(stored_until)
-        self.time[0] = until if now is None else ms(now)
-        self.watermarks.add(Measurement(0, {kind.table.name: until for kind in KINDS}))
+        self.times.move(stored_until, now)
         return self.runner.run(self.alerts.check_due())
 
     def told(self, alert_id: str) -> list[tuple[str, float | None, str]]:
@@ -105,17 +94,8 @@ class Checked(Struct):
 
 def checked(service: InProcessService, runner: asyncio.Runner) -> Checked:
     """The service with a clock and watermarks of the test."""
-    time = [NOW]
-    settings = Settings(data_dir=str(service.data))
-    offsets = TableOffsets(settings.lake_url, "", 1)
-    watermarks = TopicWatermarks(settings, offsets, lambda: time[0])
-    dependencies = structs.replace(
-        service.dependencies,
-        clock=lambda: time[0],
-        freshness=FreshnessTracker(watermarks, lambda: time[0]),
-    )
-    alerts = Alerts(dependencies, service.store.notices())
-    return Checked(service, runner, time, watermarks, alerts)
+    dependencies, times = at_times(service)
+    return Checked(service, runner, times, Alerts(dependencies, service.store.notices()))
 
 
 @reused

@@ -52,6 +52,10 @@ def valid(kind: type[SavedRecord], /, **members: Any) -> Any:
             "'condition' of 'freshness' is above or below, not spike",
         ),
         (
+            {"condition": "spike", "every": "quarter_hour", "metricsQuery": ERRORS},
+            "'every' of the condition 'spike' is hour, day or week",
+        ),
+        (
             {"condition": "below", "metricsQuery": ERRORS},
             "'threshold' is missing: the number for 'below'",
         ),
@@ -366,7 +370,8 @@ def test_records_of_another_website_are_refused(
     here = save(service, field, "shop", **made[field])
     rule = f"'{field}[1]' is '{elsewhere}'; the website has none of this id"
 
-    refused = create(service, kind, **body, **{field: [here, elsewhere]})
+    both: dict[str, Any] = {**body, field: [here, elsewhere]}
+    refused = create(service, kind, **both)
     record = save(service, kind, **body, **{field: [here]})
     changed = service.ask(
         "PATCH", f"/v1/{kind}/{record}", {field: [here, elsewhere]}, key="acme-admin"
