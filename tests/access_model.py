@@ -14,6 +14,7 @@ from schemas.registry import (
     Alert,
     Alias,
     Annotation,
+    Board,
     Channel,
     Erasure,
     Exploration,
@@ -50,6 +51,7 @@ SAVED: Mapping[str, tuple[type[SavedRecord], Mapping[str, Any]]] = {
     "explorations": (Exploration, {"name": "a", "metrics_query": {"metrics": ["visitors"]}}),
     "channels": (Channel, {"name": "a", "kind": "slack", "host": "hooks.example"}),
     "alerts": (Alert, {"name": "a", "condition": "nothing"}),
+    "boards": (Board, {"name": "a", "tiles": ({"text": "a"},)}),
     "reports": (Report, {"name": "a"}),
 }
 """Saved records by their route: class and fields."""

@@ -76,6 +76,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "explorations": ("saved_records.explorations", "Explorations of websites."),
     "channels": ("saved_records.channels", "Channels of websites."),
     "alerts": ("saved_records.alerts", "Alerts of websites."),
+    "boards": ("saved_records.boards", "Boards of websites."),
     "reports": ("saved_records.reports", "Reports of websites."),
     "registry": (
         "registry.registry",

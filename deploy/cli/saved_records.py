@@ -1,5 +1,5 @@
 """`tidemark goals`, `segments`, `annotations`, `money`, `shares`, `funnels`, `aliases`,
-`explorations`, `channels`, `alerts` and `reports`.
+`explorations`, `channels`, `alerts`, `boards` and `reports`.
 """
 
 import sys
@@ -28,6 +28,7 @@ from schemas.registry import (
     Alert,
     Alias,
     Annotation,
+    Board,
     Channel,
     Exploration,
     Funnel,
@@ -53,6 +54,7 @@ COLUMNS: Mapping[type[SavedRecord], Sequence[str]] = {
     Exploration: ("id", "websiteId", "name", "description", "shape", "createdBy"),
     Channel: ("id", "websiteId", "name", "kind", "host"),
     Alert: ("id", "websiteId", "name", "condition", "threshold", "every", "mutedUntil"),
+    Board: ("id", "websiteId", "name", "createdBy"),
     Report: ("id", "websiteId", "name", "schedule", "hour", "recipients", "paused"),
 }
 JSON_HELP: Mapping[str, str] = {
@@ -61,6 +63,7 @@ JSON_HELP: Mapping[str, str] = {
     "metrics_query": "JSON object, the body of POST /v1/query/metrics.",
     "custom_query": "JSON object, the body of POST /v1/query/custom.",
     "standard_query": "JSON object, the body of POST /v1/query with one query type.",
+    "tiles": "JSON array of tiles, as in the API.",
     "window": "Seconds from the first step to the last.",
 }
 """Options whose text is JSON."""
@@ -198,5 +201,6 @@ def _members(saved: SavedType, options: Mapping[str, Any]) -> dict[str, Any]:
     explorations,
     channels,
     alerts,
+    boards,
     reports,
 ) = map(_group, SAVED_TYPES)

@@ -16,7 +16,8 @@ from query.metrics.metric import Unit
 from query.metrics.metrics import BY_NAME
 from query.reports.schedule import Period, Schedule, period_before
 from schemas.errors import ApiError
-from schemas.registry import Exploration, Goal, Report, SavedRecords, Website
+from schemas.registry import Board, Exploration, Goal, Report, SavedRecords, Website
+from schemas.registry.saved_records import MAX_TABLES
 
 Rows = Sequence[Mapping[str, Any]]
 Filters = list[dict[str, Any]]
@@ -148,7 +149,7 @@ async def content_of(
     tables.append(await _conversions(both, saved.of(Goal)[:MAX_GOALS], filters))
     tables += [
         await _exploration(ask, saved.by_id.get(record_id), filters, period)
-        for record_id in report.explorations
+        for record_id in _exploration_ids(report, saved)
     ]
     return Content(
         name=report.name,
@@ -162,6 +163,14 @@ async def content_of(
         tables=tuple(table for table in tables if table is not None),
         is_filtered=bool(filters),
     )
+
+
+def _exploration_ids(report: Report, saved: SavedRecords) -> Sequence[str]:
+    """Those of the report, then those of its board; the first ten."""
+    board = saved.by_id.get(report.board or "")
+    tiles = board.tiles if isinstance(board, Board) else ()
+    of_board = [tile["exploration"] for tile in tiles if "exploration" in tile]
+    return list(dict.fromkeys((*report.explorations, *of_board)))[:MAX_TABLES]
 
 
 async def _figures(both: Both, filters: Filters) -> tuple[Figure, ...]:

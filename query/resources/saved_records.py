@@ -1,6 +1,6 @@
 """Saved records of websites: a Resource for each of SAVED_TYPES."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -34,15 +34,22 @@ from query.resources.saved_types import (
 from schemas.errors import Conflict, Malformed, NotFound
 from schemas.http.auth import authorize_website
 from schemas.http.openapi import Parameter
-from schemas.registry import Alert, Channel, Exploration, KeyScope, Report, SavedRecord, Website
+from schemas.registry import (
+    Alert,
+    Board,
+    Channel,
+    Exploration,
+    KeyScope,
+    Report,
+    SavedRecord,
+    Website,
+)
 from schemas.registry.record_limits import MAX_RECORDS
 
 WEBSITE_PARAMETER = Parameter(
     "website_id", "the website; default: that of a key which is restricted to one"
 )
 OWN_WEBSITE_PARAMETER = Parameter("website_id", "the website of the record; not needed")
-REFERENCES: Mapping[str, type[SavedRecord]] = {"channels": Channel, "explorations": Exploration}
-"""Fields with ids of other records of the same website."""
 READS = Access((KeyScope.READ_DATA,))
 ACTIONS: Mapping[type[SavedRecord], Sequence[Action]] = {
     Alert: alerts.ACTIONS,
@@ -75,12 +82,27 @@ def validated(call: Call, record: SavedRecord) -> SavedRecord:
 
 
 def check_references(call: Call, record: SavedRecord) -> None:
-    """Malformed when it names a channel or an exploration that its website does not have."""
+    """Malformed when it names a channel, exploration or board that its website does not have."""
     saved = call.dependencies.registry.saved.of_website(record.website_id).by_id
-    for field, kind in REFERENCES.items():
-        for i, name in enumerate(getattr(record, field, ())):
-            if not isinstance(saved.get(name), kind):
-                raise Malformed(f"'{field}[{i}]' is '{name[:40]}'; the website has none of this id")
+    for path, kind, name in _references(record):
+        if not isinstance(saved.get(name), kind):
+            raise Malformed(f"'{path}' is '{name[:40]}'; the website has none of this id")
+
+
+def _references(record: SavedRecord) -> Iterator[tuple[str, type[SavedRecord], str]]:
+    """Where a record names another one of its website, of which class, and its id."""
+    if isinstance(record, Alert | Report):
+        for i, name in enumerate(record.channels):
+            yield f"channels[{i}]", Channel, name
+    if isinstance(record, Report):
+        for i, name in enumerate(record.explorations):
+            yield f"explorations[{i}]", Exploration, name
+        if record.board is not None:
+            yield "board", Board, record.board
+    if isinstance(record, Board):
+        for i, tile in enumerate(record.tiles):
+            if "exploration" in tile:
+                yield f"tiles[{i}].exploration", Exploration, tile["exploration"]
 
 
 def _website(call: Call) -> Website:

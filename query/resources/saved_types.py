@@ -25,6 +25,7 @@ from schemas.registry import (
     Alert,
     Alias,
     Annotation,
+    Board,
     Channel,
     Exploration,
     Funnel,
@@ -41,12 +42,17 @@ from schemas.registry.channel_secrets import seal_channel_fields, with_signing_s
 from schemas.registry.ids import random_id
 from schemas.registry.passwords import hash_password
 from schemas.registry.record_mapping import kind_name
+from schemas.registry.saved_records import MAX_TILES, BoardTile
 from schemas.registry.share_links import with_new_link
 from schemas.runtime.clock import format_instant
 
 WEBHOOK = "webhook"
 INSTANTS = ("created_at", "updated_at")
-WIRE_LISTS: Mapping[str, Any] = {"filters": list[Filter], "steps": list[Step]}
+WIRE_LISTS: Mapping[str, Any] = {
+    "filters": list[Filter],
+    "steps": list[Step],
+    "tiles": Annotated[list[BoardTile], Meta(max_length=MAX_TILES)],
+}
 """Fields that are lists of structs on the wire, and builtins in the record."""
 QUERIES: Mapping[str, Any] = {
     "metrics_query": MetricsRequest,
@@ -54,7 +60,7 @@ QUERIES: Mapping[str, Any] = {
     "standard_query": StandardRequestBody,
 }
 """Fields that are a body of a query on the wire, and its members in the record."""
-OF_ANALYSTS = (Goal, Segment, Annotation, Funnel, Exploration, Alert, Report)
+OF_ANALYSTS = (Goal, Segment, Annotation, Funnel, Exploration, Alert, Board, Report)
 """Records that change how data is read, or who is told: `write:records` is enough to write them."""
 PATH_MEANING = Meta(description="path of the page, with its secret; only when it is created")
 SECRET_MEANING = Meta(description="verifies requests of a webhook; only when it is created")
@@ -264,6 +270,20 @@ SAVED_TYPES = (
         },
         {"threshold": 20, "mutedUntil": "2026-12-24T00:00:00.000Z"},
         opens_data=True,
+    ),
+    SavedType(
+        Board,
+        "A page of tiles in an order of one's own: saved explorations, cards of the overview and "
+        "texts. The dashboard draws it; a report may name it.",
+        {
+            "name": "Checkout",
+            "tiles": [
+                {"text": "What the checkout team looks at on Mondays", "width": 3},
+                {"card": "visitors", "width": 2},
+                {"card": "goals"},
+            ],
+        },
+        {"tiles": [{"card": "sources", "title": "Where they come from", "width": 3}]},
     ),
     SavedType(
         Report,

@@ -40,6 +40,7 @@ from schemas.registry import (
     Alert,
     Alias,
     Annotation,
+    Board,
     Channel,
     Exploration,
     Funnel,
@@ -55,7 +56,7 @@ from schemas.registry.allowed_origins import validate_origins
 from schemas.registry.channel_secrets import open_channel_field
 from schemas.registry.currencies import CURRENCIES
 from schemas.registry.link_validation import validate_text, validate_url
-from schemas.registry.saved_records import FilterList
+from schemas.registry.saved_records import BoardTile, FilterList
 from schemas.registry.sealing import InvalidSealedText
 from schemas.registry.tracker_ids import validate_alias_name
 from schemas.registry.unseen_text import refuse_null, require_seen
@@ -267,6 +268,18 @@ def _alert(alert: Alert) -> Alert:
         recipients=_recipients(alert.recipients),
         channels=tuple(dict.fromkeys(alert.channels)),
     )
+
+
+@_validate.register
+def _board(board: Board) -> Board:
+    for i, members in enumerate(board.tiles):
+        tile = msgspec.convert(members, BoardTile)
+        shown = (tile.exploration, tile.card, tile.text)
+        if sum(value is not None for value in shown) != 1:
+            raise Malformed(f"'tiles[{i}]' has one of 'exploration', 'card' and 'text'")
+        require_seen(f"tiles[{i}].text", tile.text or "")
+        require_seen(f"tiles[{i}].title", tile.title or "")
+    return replace(board, name=validate_name("name", board.name))
 
 
 @_validate.register

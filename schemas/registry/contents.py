@@ -26,6 +26,7 @@ from schemas.registry.saved_records import (
     Alert,
     Alias,
     Annotation,
+    Board,
     Channel,
     Exploration,
     Funnel,
@@ -69,6 +70,7 @@ class Contents(Struct, frozen=True):
     explorations: Sequence[Exploration] = ()
     channels: Sequence[Channel] = ()
     alerts: Sequence[Alert] = ()
+    boards: Sequence[Board] = ()
     reports: Sequence[Report] = ()
     accounts: Sequence[Account] = ()
     members: Sequence[Member] = ()

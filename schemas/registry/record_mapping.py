@@ -109,6 +109,7 @@ LIST_COLUMNS = frozenset(
         "recipients",
         "channels",
         "explorations",
+        "tiles",
     }
 )
 ENUM_COLUMNS: Mapping[type[Record], Mapping[str, type[StrEnum]]] = {

@@ -1,5 +1,5 @@
 """Saved records of a website: goals, segments, annotations, money properties, shares, funnels,
-aliases, explorations, channels, alerts and reports.
+aliases, explorations, channels, alerts, boards and reports.
 
 Queries use them by id or name. A field is declared here once: the columns of the database, the
 bodies of the HTTP interface and the options of the command line are made from these structs.
@@ -7,7 +7,7 @@ bodies of the HTTP interface and the options of the command line are made from t
 
 from typing import Annotated, Any, ClassVar
 
-from msgspec import Meta
+from msgspec import Meta, Struct
 
 from schemas.registry.records import OwnedRecord
 
@@ -235,6 +235,17 @@ class Exploration(SavedRecord, frozen=True, rename="camel", kw_only=True):
 
 CHANNEL_KINDS = ("webhook", "slack", "discord", "teams", "telegram", "ntfy")
 """Products that a channel sends to; see `query/notify/channels.py`."""
+BOARD_CARDS = (
+    "visitors",
+    "pages",
+    "sources",
+    "countries",
+    "devices",
+    "events",
+    "goals",
+)
+"""Cards of the overview that a tile of a board may show."""
+MAX_TILES = 50
 MAX_ALERT_RECIPIENTS, MAX_REPORT_RECIPIENTS, MAX_CHANNELS, MAX_TABLES = 20, 50, 10, 10
 ChannelIds = Annotated[
     tuple[str, ...], Meta(max_length=MAX_CHANNELS, description="ids of channels that are told")
@@ -385,6 +396,41 @@ class Alert(SavedRecord, frozen=True, rename="camel", kw_only=True):
     created_by: Annotated[str, _text("who created it; null from the command line")] | None = None
 
 
+class BoardTile(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+    """One tile of a board: an exploration, a card of the dashboard, or a text."""
+
+    exploration: Annotated[str, _text("id of a saved exploration", 64)] | None = None
+    card: (
+        Annotated[
+            str,
+            Meta(
+                pattern=_one_of(*BOARD_CARDS),
+                max_length=16,
+                description=f"card of the overview: {', '.join(BOARD_CARDS)}",
+            ),
+        ]
+        | None
+    ) = None
+    text: Annotated[str, _text("plain text, with line breaks", 2_000)] | None = None
+    title: Annotated[str, _text("in place of the name of what it shows")] | None = None
+    width: Annotated[int, Meta(ge=1, le=3, description="of three columns")] = 1
+
+
+class Board(SavedRecord, frozen=True, rename="camel", kw_only=True):
+    """Explorations, cards and texts on one page, in an order of one's own."""
+
+    plural: ClassVar[str] = "boards"
+    id_prefix: ClassVar[str] = "board"
+    read_only: ClassVar[tuple[str, ...]] = ("created_by",)
+
+    name: RecordName
+    tiles: Annotated[
+        tuple[dict[str, Any], ...],
+        Meta(max_length=MAX_TILES, description="in their order on the page"),
+    ] = ()
+    created_by: Annotated[str, _text("who created it; null from the command line")] | None = None
+
+
 class Report(SavedRecord, frozen=True, rename="camel", kw_only=True):
     """Numbers of a period, sent after its end."""
 
@@ -409,6 +455,9 @@ class Report(SavedRecord, frozen=True, rename="camel", kw_only=True):
         tuple[str, ...],
         Meta(max_length=MAX_TABLES, description="ids of explorations, as tables of the report"),
     ] = ()
+    board: (
+        Annotated[str, _text("id of a board, whose explorations are tables as well", 64)] | None
+    ) = None
     filters: FilterList = ()
     attach: Annotated[
         str,
@@ -439,5 +488,6 @@ SAVED_RECORDS: tuple[type[SavedRecord], ...] = (
     Exploration,
     Channel,
     Alert,
+    Board,
     Report,
 )
