@@ -168,6 +168,28 @@ def test_a_deleted_exploration_is_named_as_such(service: InProcessService) -> No
     assert "This exploration was deleted." in preview(service, report_id, "text")
 
 
+def test_a_report_has_the_explorations_of_its_board(service: InProcessService) -> None:
+    query = {"metrics": ["page_views"], "dimensions": ["path"]}
+    table = save(service, "explorations", name="Views", metricsQuery=query)
+    tiles = [{"text": "Look here"}, {"exploration": table}, {"card": "goals"}]
+    board = save(service, "boards", name="Checkout", tiles=tiles)
+    report_id = save(service, "reports", name="Weekly", board=board, explorations=[table])
+
+    lines = preview(service, report_id, "csv").splitlines()
+
+    assert lines[-2:] == ["Views,/,page_views,2,", "Views,/pricing,page_views,2,"]
+    assert sum(line.startswith("Views,") for line in lines) == 2
+
+
+def test_a_report_names_a_board_of_its_website(service: InProcessService) -> None:
+    save(service, "boards", name="Checkout", tiles=[{"text": "a"}])
+    body = {"name": "Weekly", "board": "board_of_others"}
+
+    reply = service.ask("POST", "/v1/reports", body, key="acme-admin", website_id="shop")
+
+    assert reply.json["error"] == "'board' is 'board_of_others'; the website has none of this id"
+
+
 def test_a_preview_is_a_page_that_loads_nothing(service: InProcessService) -> None:
     report_id = save(service, "reports", name="Weekly")
 

@@ -11,6 +11,7 @@ from schemas.errors import Malformed
 from schemas.registry import (
     Alias,
     Annotation,
+    Board,
     Exploration,
     Funnel,
     Goal,
@@ -350,3 +351,28 @@ def test_an_exploration_names_the_key_that_created_it() -> None:
     assert exploration.metrics_query is None
     with pytest.raises(Malformed, match="createdBy"):
         convert_body(BODIES[Exploration].new, {"name": "a", "createdBy": "Bob"})
+
+
+@pytest.mark.parametrize(
+    ("tiles", "problem"),
+    [
+        ([{}], "'tiles[0]' has one of 'exploration', 'card' and 'text'"),
+        ([{"text": "a"}, {"text": "a", "card": "pages"}], "'tiles[1]' has one of"),
+        ([{"card": "weather"}], "'tiles[0].card'"),
+        ([{"text": "a", "width": 4}], "'tiles[0].width'"),
+        ([{"text": "a", "height": 4}], "height"),
+        ([{"text": " "}], "'tiles[0].text'"),
+        ([{"text": "a"}] * 51, "'tiles'"),
+    ],
+)
+def test_a_tile_of_a_board_shows_one_thing(tiles: Any, problem: str) -> None:
+    with pytest.raises(Malformed) as refused:
+        valid(Board, name="a", tiles=tiles)
+
+    assert problem in str(refused.value)
+
+
+def test_a_board_keeps_the_order_of_its_tiles() -> None:
+    tiles = [{"text": "first", "width": 3}, {"card": "goals", "title": "Then"}]
+
+    assert valid(Board, name=" a ", tiles=tiles).tiles == tuple(tiles)
