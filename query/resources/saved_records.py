@@ -1,11 +1,13 @@
 """Saved records of websites: a Resource for each of SAVED_TYPES."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
 from msgspec import structs
 
+from query.notify.channels import check_channel_address
 from query.resources import alerts, channels, reports
 from query.resources.pagination import page_parameters
 from query.resources.resource import (
@@ -35,7 +37,9 @@ from schemas.errors import Conflict, Malformed, NotFound
 from schemas.http.auth import authorize_website
 from schemas.http.openapi import Parameter
 from schemas.registry import Alert, Channel, Exploration, KeyScope, Report, SavedRecord, Website
+from schemas.registry.channel_secrets import open_channel_field
 from schemas.registry.record_limits import MAX_RECORDS
+from schemas.registry.sealing import InvalidSealedText
 
 WEBSITE_PARAMETER = Parameter(
     "website_id", "the website; default: that of a key which is restricted to one"
@@ -59,6 +63,8 @@ async def make(saved: SavedType, call: Call) -> Created:
     body, secret = await call.body(saved.bodies.new), call.dependencies.sign_ins.secret
     record = new_record(saved.record, website, body, call.now_ms, secret, call.key.name)
     check_references(call, record)
+    if isinstance(record, Channel):
+        check_channel(record, secret)
     return Created(*with_secret(record, secret))
 
 
@@ -68,19 +74,38 @@ def check_website(saved: SavedType, call: Call, record: SavedRecord) -> None:
         raise NotFound(f"No such {saved.word} of this website")
 
 
-def validated(call: Call, record: SavedRecord) -> SavedRecord:
+def validated(call: Call, before: SavedRecord, record: SavedRecord) -> SavedRecord:
     """The updated record, validated; Malformed."""
-    check_references(call, record)
+    check_references(call, record, before)
+    if isinstance(record, Channel) and isinstance(before, Channel):
+        is_moved = record.address != before.address  # what is given is sealed differently
+        if is_moved and record.token is not None and record.token == before.token:
+            raise Malformed(
+                "'token' is missing: a new 'address' needs the token of the channel anew, or null"
+            )
+        check_channel(record, call.dependencies.sign_ins.secret)
     return validate_record(record)
 
 
-def check_references(call: Call, record: SavedRecord) -> None:
-    """Malformed when it names a channel or an exploration that its website does not have."""
+def check_references(call: Call, record: SavedRecord, before: SavedRecord | None = None) -> None:
+    """Malformed when it names a channel or an exploration that its website does not have.
+
+    Those that it named before may be deleted: they hinder no other change.
+    """
     saved = call.dependencies.registry.saved.of_website(record.website_id).by_id
     for field, kind in REFERENCES.items():
+        named_before = getattr(before, field, ())
         for i, name in enumerate(getattr(record, field, ())):
-            if not isinstance(saved.get(name), kind):
+            if name not in named_before and not isinstance(saved.get(name), kind):
                 raise Malformed(f"'{field}[{i}]' is '{name[:40]}'; the website has none of this id")
+
+
+def check_channel(channel: Channel, secret: bytes) -> None:
+    """Malformed unless its product takes its address, token and chat, as far as they are read."""
+    with suppress(InvalidSealedText):  # a restored channel may be renamed, and gets others
+        address = open_channel_field(channel.address, secret)
+        token = open_channel_field(channel.token, secret)
+        check_channel_address(channel.kind, address, token, channel.chat or "")
 
 
 def _website(call: Call) -> Website:
