@@ -13,13 +13,20 @@ from query.notify.alert_message import alert_message
 from query.notify.channels import NotSent, OpenedChannel, send
 from query.notify.guarded_http import GuardedHttp
 from query.notify.report_mails import MadeReport, mail_of, make_report, message_of
+from query.notify.rules import is_muted
 from query.notify.unsubscribe import unsubscribe_url
 from schemas.errors import ApiError
 from schemas.mail.mailer import MailNotSent
 from schemas.mail.notice_mails import notice_mail
 from schemas.registry import Alert, Channel, Report, Website
 from schemas.registry.channel_secrets import open_channel_field
-from schemas.registry.notices import EMAIL, Delivery, Notice, RegistryNotices
+from schemas.registry.notices import (
+    EMAIL,
+    Delivery,
+    Notice,
+    NoticeEvent,
+    RegistryNotices,
+)
 from schemas.registry.sealing import InvalidSealedText
 
 log = logging.getLogger(__name__)
@@ -31,6 +38,8 @@ SEND_SECONDS = 90.0
 NO_MAIL = "No mail is sent here: the operator sets TIDEMARK_SMTP_URL"
 FAULT = "An internal error; the log of the query service has more"
 NO_CHANNEL = "The channel was deleted"
+REMOVED = "The channel gets no more of these"
+MUTED = "The alert is muted"
 RESEALED = "The secrets of the channel cannot be read after a restore; give its address anew"
 
 
@@ -105,6 +114,13 @@ class Deliveries:
         source = saved.get(notice.alert_id or notice.report_id or "")
         if website is None or not isinstance(source, Alert | Report):
             raise NotSent("The alert or report was deleted", refused=True)
+        is_test = notice.event is NoticeEvent.TEST
+        if (
+            isinstance(source, Alert)
+            and not is_test
+            and is_muted(source, self._dependencies.clock())
+        ):
+            raise NotSent(MUTED, refused=True)  # since it fired
         if isinstance(source, Report) and notice.id not in reports:
             span = (notice.start_at, notice.end_at)
             reports[notice.id] = await make_report(self._dependencies, source, span)
@@ -114,6 +130,8 @@ class Deliveries:
         channel = saved.get(delivery.target)
         if not isinstance(channel, Channel):
             raise NotSent(NO_CHANNEL, refused=True)
+        if channel.id not in source.channels:
+            raise NotSent(REMOVED, refused=True)
         message = (
             alert_message(self._dependencies, source, website, notice)
             if isinstance(source, Alert)
