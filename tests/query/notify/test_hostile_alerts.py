@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from schemas.mail.message import Mail
 from schemas.registry import Alert
 from tests.query.lake import a_view, an_error
 from tests.query.notify.test_rules import VIEWS, Checked, checked, day, ms
-from tests.query.query_service import InProcessService, reused, start_service
+from tests.query.query_service import NOW, InProcessService, reused, start_service
 
 ERRORS = {"metrics": ["errors"], "dimensions": ["message"]}
 
@@ -214,34 +215,59 @@ def test_an_alert_that_fails_each_time_is_asked_less_and_less_often(
     assert len(asked) <= 30
 
 
-def test_a_slow_alert_keeps_no_other_waiting(
+def test_slow_alerts_of_one_organization_keep_no_other_waiting(
     shop: Checked, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its bucket is checked while others are, and begins no second check of itself."""
-    shop.service.holds(a_view("/", at=day("02:10")))
-    ask, begun = rules.ask, []
+    shop.service.holds(a_view("/", website="rival", at=day("02:10")))
+    ask = rules.ask
 
     async def hang(dependencies: Any, website: Any, query: Any, spans: Any) -> SpanRows:
-        if query.body.get("metrics") == ["visits"]:
-            begun.append(1)
+        if website.id == "shop":
             await asyncio.sleep(60)
         return await ask(dependencies, website, query, spans)
 
+    async def for_two_seconds() -> None:
+        with suppress(TimeoutError):
+            await asyncio.wait_for(shop.alerts.check_due(), 2)
+
     monkeypatch.setattr(rules, "ask", hang)
     for i in range(8):
-        body = {"metrics": ["visits"], "dimensions": []}
-        shop.save("above", name=f"slow {i}", threshold=0, metricsQuery=body)
-    good = shop.save("above", name="good", threshold=0, metricsQuery=VIEWS)
-
-    async def for_a_second() -> None:
-        task = asyncio.ensure_future(shop.alerts.check_due())
-        await asyncio.sleep(2)
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
-
-    shop.check(day("02:00"))
+        shop.save("above", name=f"slow {i}", threshold=0, metricsQuery=VIEWS)
+    good = Alert(
+        id="alert_good",
+        organization_id="globex",
+        website_id="rival",
+        created_at=NOW,
+        updated_at=NOW,
+        name="good",
+        metrics_query=VIEWS,
+        condition="above",
+        threshold=0,
+    )
+    shop.service.store.create(good)
+    shop.service.follower.refresh()
     shop.time[0] = ms(day("03:01"))
     shop.watermarks.add(Measurement(0, {kind.table.name: shop.time[0] for kind in ITEM_KINDS}))
-    shop.runner.run(for_a_second())
+    shop.runner.run(for_two_seconds())
 
-    assert [event for event, *_ in shop.told(good)] == ["fired"]
+    assert [event for event, *_ in shop.told(good.id)] == ["fired"]
+
+
+def test_a_round_ends_although_alerts_are_slow(
+    shop: Checked, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shop.service.holds(a_view("/", at=day("02:10")))
+    ask = rules.ask
+
+    async def late(*arguments: Any) -> SpanRows:
+        await asyncio.sleep(0.3)
+        return await ask(*arguments)
+
+    monkeypatch.setattr(rules, "ask", late)
+    monkeypatch.setattr(rules, "ROUND_SECONDS", 0.1)
+    ids = [shop.save("above", name=f"slow {i}", threshold=0, metricsQuery=VIEWS) for i in range(4)]
+
+    shop.check(day("03:01"))
+    assert sum(len(shop.told(alert_id)) for alert_id in ids) == 2
+    shop.check(day("03:01"))
+    assert sum(len(shop.told(alert_id)) for alert_id in ids) == 4
