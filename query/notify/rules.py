@@ -46,7 +46,10 @@ GRACE_MS = 60_000
 """Events that reach the collector so long after the end of their bucket still count."""
 RETRY_MS, MAX_RETRY_MS = 60_000, 15 * 60_000
 """After a check that failed: twice as long each time, as it may have taken all of its time."""
-CONCURRENCY = 4
+CONCURRENCY, OWNER_CONCURRENCY = 4, 2
+"""Checks at a time, and those of one organization: its slow queries delay no other's."""
+ROUND_SECONDS = 10.0
+"""After which no check is begun."""
 NEW_ROWS = 10_000
 """Rows that are compared to find new ones."""
 MAX_PROBLEM_LENGTH = 1_000
@@ -84,10 +87,16 @@ class Alerts:
         ids = [alert.id for alert, _, _ in due]
         states = await self._dependencies.in_registry(lambda: self._notices.alert_states(ids))
         turns = asyncio.Semaphore(CONCURRENCY)
+        of_owner: dict[str, asyncio.Semaphore] = {}
+        time = asyncio.get_running_loop().time
+        ends = time() + ROUND_SECONDS
         checks = [Check(alert, site, span, states.get(alert.id)) for alert, site, span in due]
 
         async def in_turn(check: Check) -> None:
-            async with turns:
+            owner = check.website.organization_id
+            async with of_owner.setdefault(owner, asyncio.Semaphore(OWNER_CONCURRENCY)), turns:
+                if time() >= ends:  # due in the next round, with what became due meanwhile
+                    return
                 try:
                     await self._check(check)
                 except Exception:  # a fault of one must not stop all others
@@ -112,7 +121,7 @@ class Alerts:
                     continue
                 until = now if alert.signal else stored
                 waiting = self._next.get(alert.id)
-                if waiting is not None and waiting[0] is alert:
+                if waiting is not None and waiting[0] == alert:
                     alerts[alert.id] = waiting
                     if until is None or until < waiting[1]:
                         continue
