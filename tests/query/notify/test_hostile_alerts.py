@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from query.engine.topic_watermarks import Measurement
-from query.notify import rules
+from query.notify import rules, saved_queries
 from query.notify.alert_message import alert_message
 from query.notify.channels import KINDS, OpenedChannel, Outgoing
 from query.notify.deliver import Deliveries
@@ -219,7 +219,7 @@ def test_slow_alerts_of_one_organization_keep_no_other_waiting(
     shop: Checked, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shop.service.holds(a_view("/", website="rival", at=day("02:10")))
-    ask = rules.ask
+    ask = saved_queries.ask
 
     async def hang(dependencies: Any, website: Any, query: Any, spans: Any) -> SpanRows:
         if website.id == "shop":
@@ -257,7 +257,7 @@ def test_a_round_ends_although_alerts_are_slow(
     shop: Checked, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shop.service.holds(a_view("/", at=day("02:10")))
-    ask = rules.ask
+    ask = saved_queries.ask
 
     async def late(*arguments: Any) -> SpanRows:
         await asyncio.sleep(0.3)

@@ -6,6 +6,7 @@ from threading import Barrier
 from typing import Any, TypeVar
 
 import pytest
+from msgspec import structs
 
 from schemas.registry import Alert, Organization, RegistryStore, Report, Website
 from schemas.registry.notices import (
@@ -356,3 +357,27 @@ def test_notices_are_no_change_of_the_registry_and_in_no_backup(stores: Stores) 
 
     assert store.read_version() == before
     assert "ops@shop.example" not in repr(store.read_contents())
+
+
+def test_an_erasure_leaves_no_rows_in_what_was_told(
+    stores: Stores, notices: RegistryNotices
+) -> None:
+    content = {**CONTENT, "text": "1 new from 09:00 to 10:00 on 30 November: ann@mail.example"}
+    told = structs.replace(fired(), content=content)
+    numbers = structs.replace(fired("alert_2"), content={**CONTENT, "rows": []})
+    for notice in (told, numbers):
+        notices.add(notice, [OPS], NOW)
+
+    notices.forget_rows("globex")
+    notices.forget_rows("acme", "blog")
+    assert notices.history(9, alert_id="alert_1")[0][0] == told
+    notices.forget_rows("acme", "shop")
+
+    [(erased, [delivery])] = notices.history(9, alert_id="alert_1")
+    assert erased.content == {
+        **CONTENT,
+        "text": "1 new from 09:00 to 10:00 on 30 November",
+        "rows": [],
+    }
+    assert delivery.state == "due"
+    assert notices.history(9, alert_id="alert_2")[0][0] == numbers
