@@ -17,7 +17,7 @@ from msgspec import Struct, structs
 from sqlalchemy.dialects import postgresql, sqlite
 
 from schemas.registry.connections import RegistryConnections
-from schemas.registry.database import ALERT_STATES, DELIVERIES, LEASES, NOTICES
+from schemas.registry.database import ALERT_STATES, DELIVERIES, LEASES, NOTICES, WEBSITES
 from schemas.registry.ids import random_id
 from schemas.registry.saved_records import Alert, Channel, Report
 
@@ -297,6 +297,22 @@ class RegistryNotices:
         old = sa.delete(NOTICES).where(NOTICES.c.created_at < created_before_ms)
         with self._connections.engine().begin() as connection:
             connection.execute(old)
+
+    def forget_rows(self, organization_id: str, website_id: str | None = None) -> None:
+        """Delete rows of results, and their names in sentences: an erasure may be about them."""
+        websites = sa.select(WEBSITES.c.id).where(WEBSITES.c.organization_id == organization_id)
+        if website_id is not None:
+            websites = websites.where(WEBSITES.c.id == website_id)
+        alerts = sa.select(NOTICES).where(
+            NOTICES.c.website_id.in_(websites), NOTICES.c.alert_id.is_not(None)
+        )
+        with self._connections.engine().begin() as connection:
+            for row in connection.execute(alerts).mappings().all():
+                if row["content"].get("rows"):
+                    text, _, _ = str(row["content"].get("text", "")).partition(": ")
+                    content = {**row["content"], "rows": [], "text": text}
+                    erased = sa.update(NOTICES).where(NOTICES.c.id == row["id"])
+                    connection.execute(erased.values(content=content))
 
     def _update(self, before: Delivery, after: Delivery) -> bool:
         """Whether it was as before, and so was written."""
