@@ -264,3 +264,24 @@ def test_addresses_are_not_logged(caplog: pytest.LogCaptureFixture) -> None:
     asyncio.run(scenario())
 
     assert "s3cret" not in caplog.text
+
+
+def test_a_reply_whose_body_never_ends_is_a_reply() -> None:
+    """Otherwise what a receiver took is sent to it again and again."""
+
+    async def in_time() -> Reply:
+        head = b"HTTP/1.1 200 OK\r\ncontent-length: 99\r\n\r\nok"
+        async with receiving(head) as receiver:
+            receiver.lingers = True
+            http = GuardedHttp(LOOPBACK, seconds=2)
+            return await http.post(f"{receiver.url}/a", {}, b"{}")
+
+    assert asyncio.run(in_time()).status == 200
+
+
+def test_a_body_that_breaks_off_is_a_reply() -> None:
+    async def broken() -> Reply:
+        async with receiving(b"HTTP/1.1 200 OK\r\ncontent-length: 99\r\n\r\nok") as receiver:
+            return await GuardedHttp(LOOPBACK).post(f"{receiver.url}/a", {}, b"{}")
+
+    assert asyncio.run(broken()).status == 200
