@@ -10,6 +10,7 @@ import importlib
 import socket
 import ssl
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from ipaddress import IPv4Address, ip_network
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +27,8 @@ POST_SECONDS = 10.0
 """For everything: name, connection, TLS, request and reply."""
 CONNECT_SECONDS = 4.0
 """For one address: another one of the name is left some time."""
+BODY_SECONDS = 1.0
+"""For the body, after the status is there."""
 MAX_ADDRESSES = 4
 MAX_REPLY_BYTES = 64 * 1024
 USER_AGENT = "Tidemark"
@@ -198,12 +201,19 @@ def is_public(address: str) -> bool:
 
 
 async def _read_body(response: Any) -> bytes:
-    """The first bytes of a body, not decompressed."""
+    """The first bytes of a body, not decompressed.
+
+    One that hangs or breaks off ends there: the receiver has replied, and is not asked again.
+    """
+    import httpx2
+
     body = bytearray()
-    async for chunk in response.aiter_raw():
-        body += chunk
-        if len(body) >= MAX_REPLY_BYTES:
-            break
+    with suppress(TimeoutError, httpx2.HTTPError):
+        async with asyncio.timeout(BODY_SECONDS):
+            async for chunk in response.aiter_raw():
+                body += chunk
+                if len(body) >= MAX_REPLY_BYTES:
+                    break
     return bytes(body[:MAX_REPLY_BYTES])
 
 
