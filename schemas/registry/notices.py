@@ -298,6 +298,20 @@ class RegistryNotices:
         with self._connections.engine().begin() as connection:
             connection.execute(old)
 
+    def count_by_hand(self, organization_id: str, since_ms: int) -> int:
+        """Deliveries of an organization that somebody asked for since an instant."""
+        by_hand = (
+            sa.select(sa.func.count())
+            .select_from(DELIVERIES.join(NOTICES).join(WEBSITES))
+            .where(
+                WEBSITES.c.organization_id == organization_id,
+                NOTICES.c.repetition == NOTICES.c.id,
+                NOTICES.c.created_at > since_ms,
+            )
+        )
+        with self._connections.engine().connect() as connection:
+            return connection.execute(by_hand).scalar_one()
+
     def forget_rows(self, organization_id: str, website_id: str | None = None) -> None:
         """Delete rows of results, and their names in sentences: an erasure may be about them."""
         websites = sa.select(WEBSITES.c.id).where(WEBSITES.c.organization_id == organization_id)
