@@ -381,3 +381,19 @@ def test_an_erasure_leaves_no_rows_in_what_was_told(
     }
     assert delivery.state == "due"
     assert notices.history(9, alert_id="alert_2")[0][0] == numbers
+
+
+def test_no_organization_fills_all_turns(stores: Stores, notices: RegistryNotices) -> None:
+    store, more = stores[0], {"organization_id": "globex", "website_id": "rival", **WHEN}
+    store.create(Organization(id="globex", name="globex", plan="free", **WHEN))
+    store.create(Website(id="rival", organization_id="globex", domain="rival.example", **WHEN))
+    store.create(Alert(id="alert_3", name="alert_3", condition="nothing", **more))
+    crowd = [Target("email", f"{i}@shop.example") for i in range(40)]
+    notices.add(fired(), crowd, NOW - 60_000)
+    rival = new_notice(NoticeEvent.FIRED, "rival", HOUR, NOW, alert_id="alert_3", content=CONTENT)
+    notices.add(rival, [OPS], NOW)
+
+    due = notices.due(NOW, 20)
+
+    assert len(due) == 20
+    assert [notice.website_id for _, notice in due].count("rival") == 1
