@@ -33,6 +33,8 @@ log = logging.getLogger(__name__)
 
 BATCH = 20
 CONCURRENCY = 4
+MAX_REPORTS = 8
+"""In memory."""
 SEND_SECONDS = 90.0
 """For one attempt, less than the time until the next."""
 NO_MAIL = "No mail is sent here: the operator sets TIDEMARK_SMTP_URL"
@@ -50,24 +52,25 @@ class Deliveries:
         self._dependencies = dependencies
         self._notices = notices
         self._http = GuardedHttp(dependencies.webhook_networks)
+        self._reports: dict[str, asyncio.Future[MadeReport]] = {}
+        """Those that were made last, by notice."""
 
     async def deliver_due(self) -> int:
         """Try what is due, a batch at most; the number of attempts."""
         now = self._dependencies.clock()
         due = await self._dependencies.in_registry(lambda: self._notices.due(now, BATCH))
         turns = asyncio.Semaphore(CONCURRENCY)
-        reports: dict[str, MadeReport] = {}
+        if not due:  # a later attempt reads its report again: values may be erased by then
+            self._reports.clear()
 
         async def in_turn(delivery: Delivery, notice: Notice) -> None:
             async with turns:
-                await self._attempt(delivery, notice, reports)
+                await self._attempt(delivery, notice)
 
         await asyncio.gather(*(in_turn(delivery, notice) for delivery, notice in due))
         return len(due)
 
-    async def _attempt(
-        self, delivery: Delivery, notice: Notice, reports: dict[str, MadeReport]
-    ) -> None:
+    async def _attempt(self, delivery: Delivery, notice: Notice) -> None:
         dependencies, notices = self._dependencies, self._notices
         now = dependencies.clock()
         claimed = await dependencies.in_registry(lambda: notices.claim(delivery, now))
@@ -75,7 +78,7 @@ class Deliveries:
             return
         try:
             async with asyncio.timeout(SEND_SECONDS):
-                await self._send(claimed, notice, reports)
+                await self._send(claimed, notice)
         except (NotSent, ApiError, TimeoutError) as error:
             await self._note_failure(claimed, error)
             return
@@ -104,9 +107,7 @@ class Deliveries:
             )
         )
 
-    async def _send(
-        self, delivery: Delivery, notice: Notice, reports: dict[str, MadeReport]
-    ) -> None:
+    async def _send(self, delivery: Delivery, notice: Notice) -> None:
         """NotSent."""
         registry = self._dependencies.registry
         website = registry.websites.get(notice.website_id)
@@ -121,11 +122,8 @@ class Deliveries:
             and is_muted(source, self._dependencies.clock())
         ):
             raise NotSent(MUTED, refused=True)  # since it fired
-        if isinstance(source, Report) and notice.id not in reports:
-            span = (notice.start_at, notice.end_at)
-            reports[notice.id] = await make_report(self._dependencies, source, span)
         if delivery.kind == EMAIL:
-            await self._mail(delivery, notice, source, website, reports)
+            await self._mail(delivery, notice, source, website)
             return
         channel = saved.get(delivery.target)
         if not isinstance(channel, Channel):
@@ -135,10 +133,25 @@ class Deliveries:
         message = (
             alert_message(self._dependencies, source, website, notice)
             if isinstance(source, Alert)
-            else message_of(reports[notice.id], notice.created_at)
+            else message_of(await self._made(source, notice), notice.created_at)
         )
         opened = open_channel(channel, self._dependencies.sign_ins.secret)
         await send(opened, message, delivery.id, self._dependencies.clock(), self._http)
+
+    async def _made(self, report: Report, notice: Notice) -> MadeReport:
+        """The report, read once for all who get it; ApiError."""
+        making = self._reports.get(notice.id)
+        if making is None:
+            span = (notice.start_at, notice.end_at)
+            making = asyncio.ensure_future(make_report(self._dependencies, report, span))
+            self._reports[notice.id] = making
+            if len(self._reports) > MAX_REPORTS:
+                del self._reports[next(iter(self._reports))]
+        try:
+            return await asyncio.shield(making)
+        except Exception:  # whatever it is: the next attempt reads it again
+            self._reports.pop(notice.id, None)
+            raise
 
     async def _mail(
         self,
@@ -146,7 +159,6 @@ class Deliveries:
         notice: Notice,
         source: Alert | Report,
         website: Website,
-        reports: Mapping[str, MadeReport],
     ) -> None:
         dependencies, recipient = self._dependencies, delivery.target
         if dependencies.access.mailer is None:
@@ -172,7 +184,8 @@ class Deliveries:
                 ),
             )
         else:
-            mail = mail_of(dependencies, reports[notice.id], recipient, delivery.id)
+            made = await self._made(source, notice)
+            mail = mail_of(dependencies, made, recipient, delivery.id)
         try:
             await dependencies.access.mailer.send(mail)
         except MailNotSent as error:

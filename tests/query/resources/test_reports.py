@@ -13,6 +13,7 @@ from query.engine.freshness import FreshnessTracker
 from query.engine.table_offsets import TableOffsets
 from query.engine.topic_watermarks import Measurement, TopicWatermarks
 from query.notify import deliver
+from query.notify.report_mails import make_report
 from query.notify.reports_due import ReportsDue
 from schemas.kinds import KINDS
 from schemas.runtime.settings import Settings
@@ -321,7 +322,7 @@ def test_another_time_zone_sends_no_report_again(service: InProcessService) -> N
 def test_a_report_is_read_once_for_all_its_recipients(
     service: InProcessService, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    read, make = [], deliver.make_report
+    read, make = [], make_report
 
     async def counted(*arguments: Any) -> Any:
         read.append(1)
