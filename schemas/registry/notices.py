@@ -208,11 +208,18 @@ class RegistryNotices:
             return False
 
     def due(self, now_ms: int, limit: int) -> Sequence[tuple[Delivery, Notice]]:
-        """Deliveries to be tried now, the longest due first, each with its notice."""
+        """Deliveries to be tried now, the longest due first, each with its notice.
+
+        Organizations have turns: many deliveries of one, to slow receivers, delay no other's.
+        """
+        order = (DELIVERIES.c.due_at, DELIVERIES.c.notice_id, DELIVERIES.c.id)
+        owner = WEBSITES.c.organization_id
+        turn = sa.func.row_number().over(partition_by=owner, order_by=order)
         wanted = (
             sa.select(DELIVERIES)
+            .select_from(DELIVERIES.join(NOTICES).join(WEBSITES))
             .where(DELIVERIES.c.due_at <= now_ms)
-            .order_by(DELIVERIES.c.due_at, DELIVERIES.c.id)
+            .order_by(turn, *order)
             .limit(limit)
         )
         with self._connections.engine().connect() as connection:
