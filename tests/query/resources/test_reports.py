@@ -18,6 +18,7 @@ from query.notify.reports_due import ReportsDue
 from schemas.kinds import KINDS
 from schemas.runtime.settings import Settings
 from tests.query.lake import Stored, a_view, an_event
+from tests.query.notify.test_hostile_alerts import Mailbox
 from tests.query.notify.test_rules import ms
 from tests.query.query_service import InProcessService, reused, start_service
 
@@ -333,7 +334,10 @@ def test_a_report_is_read_once_for_all_its_recipients(
     report_id = save(service, "reports", name="Daily", schedule="daily", recipients=people)
     path = f"/v1/reports/{report_id}/send"
     assert service.ask("POST", path, {}, key="acme-admin").status == 200
-    deliveries = deliver.Deliveries(service.dependencies, service.store.notices())
+    mailbox: Any = Mailbox()
+    access = structs.replace(service.dependencies.access, mailer=mailbox)
+    dependencies = structs.replace(service.dependencies, access=access)
+    deliveries = deliver.Deliveries(dependencies, service.store.notices())
 
     async def all_due() -> None:
         while await deliveries.deliver_due():
@@ -341,4 +345,5 @@ def test_a_report_is_read_once_for_all_its_recipients(
 
     asyncio.run(all_due())
 
+    assert len(mailbox.mails) == 30
     assert len(read) == 1
