@@ -2,7 +2,9 @@
 
 import asyncio
 import logging
+import socket
 import ssl
+import threading
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -285,3 +287,30 @@ def test_a_body_that_breaks_off_is_a_reply() -> None:
             return await GuardedHttp(LOOPBACK).post(f"{receiver.url}/a", {}, b"{}")
 
     assert asyncio.run(broken()).status == 200
+
+
+def test_names_that_nobody_answers_hold_no_threads_of_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A lookup goes on in its thread after it was given up."""
+    answered = threading.Event()
+
+    def getaddrinfo(*_: object, **__: object) -> list[object]:
+        answered.wait(10)
+        return []
+
+    async def looked_up() -> float:
+        http = GuardedHttp(seconds=0.2)
+        posts = [http.post(f"https://{i}.tarpit.example/", {}, b"{}") for i in range(40)]
+        failures = await asyncio.gather(*posts, return_exceptions=True)
+        assert all(isinstance(one, PostFailed) for one in failures)
+        begun = asyncio.get_running_loop().time()
+        async with asyncio.timeout(2):
+            await asyncio.to_thread(int)
+        return asyncio.get_running_loop().time() - begun
+
+    monkeypatch.setattr(socket, "getaddrinfo", getaddrinfo)
+    try:
+        assert asyncio.run(looked_up()) < 1
+    finally:
+        answered.set()

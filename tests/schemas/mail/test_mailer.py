@@ -198,3 +198,16 @@ def test_a_server_that_takes_a_mail_and_hangs_up_has_it() -> None:
         send(f"smtp://127.0.0.1:{listener.getsockname()[1]}")
         served.result()
     listener.close()
+
+
+@pytest.mark.parametrize("replies", [{"RCPT": "550 5.1.1 no such mailbox"}, None])
+def test_tenants_are_told_no_host_of_the_mail_server(replies: dict[str, str] | None) -> None:
+    if replies is None:
+        error = failure(f"smtp://127.0.0.1:{free_port()}")
+        assert error.public == "the mail server cannot be reached"
+    else:
+        with SmtpServer(replies=replies) as server:
+            error = failure(f"smtp://127.0.0.1:{server.port}")
+        assert error.public == "the mail server replied 550 5.1.1 no such mailbox"
+    assert "127.0.0.1" in str(error)
+    assert "127.0.0.1" not in error.public
