@@ -10,7 +10,9 @@ import importlib
 import socket
 import ssl
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from functools import partial
 from ipaddress import IPv4Address, ip_network
 from typing import TYPE_CHECKING, Any
 
@@ -37,6 +39,9 @@ VARIABLE = "TIDEMARK_WEBHOOK_NETWORKS"
 GLOBAL_UNICAST = ip_network("2000::/3")
 SIX_TO_FOUR = ip_network("2002::/16")
 NAT64 = ip_network("64:ff9b::/96")
+
+LOOKUPS = ThreadPoolExecutor(8, thread_name_prefix="lookups")
+"""Threads of their own: a name whose server does not answer holds one after it was given up."""
 
 Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
 """The addresses of a host; OSError, UnicodeError."""
@@ -186,7 +191,8 @@ def open_guarded_http(settings: Settings) -> GuardedHttp:
 async def resolve_host(host: str, port: int) -> Sequence[str]:
     """The addresses of a host, as this machine would connect to them."""
     loop = asyncio.get_running_loop()
-    infos = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    look_up = partial(socket.getaddrinfo, host, port, type=socket.SOCK_STREAM)
+    infos = await loop.run_in_executor(LOOKUPS, look_up)
     return list(dict.fromkeys(str(info[4][0]) for info in infos))
 
 
