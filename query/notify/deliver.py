@@ -189,7 +189,8 @@ class Deliveries:
         try:
             await dependencies.access.mailer.send(mail)
         except MailNotSent as error:
-            raise NotSent(str(error)) from None
+            log.warning("mail not sent", extra={"delivery": delivery.id, "reason": str(error)})
+            raise NotSent(error.public) from None
 
 
 def open_channel(channel: Channel, secret: bytes) -> OpenedChannel:
