@@ -314,3 +314,11 @@ def test_names_that_nobody_answers_hold_no_threads_of_others(
         assert asyncio.run(looked_up()) < 1
     finally:
         answered.set()
+
+
+@pytest.mark.parametrize("url", ["https://[::1]-1/", "https://[::1]65536", "https://[::1]0"])
+def test_a_port_that_is_none_is_refused(url: str) -> None:
+    error = failure(url, GuardedHttp(parse_networks("::1"), resolve=resolver(["::1"])))
+
+    assert error.refused
+    assert error.problem == "the address is not a URL"

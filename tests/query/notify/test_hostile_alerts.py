@@ -19,7 +19,7 @@ from schemas.errors import Unavailable
 from schemas.kinds import KINDS as ITEM_KINDS
 from schemas.mail.message import Mail
 from schemas.registry import Alert
-from tests.query.lake import a_view, an_error
+from tests.query.lake import a_view, an_error, an_event
 from tests.query.notify.test_rules import VIEWS, Checked, checked, day, ms
 from tests.query.query_service import NOW, InProcessService, reused, start_service
 
@@ -271,3 +271,28 @@ def test_a_round_ends_although_alerts_are_slow(
     assert sum(len(shop.told(alert_id)) for alert_id in ids) == 2
     shop.check(day("03:01"))
     assert sum(len(shop.told(alert_id)) for alert_id in ids) == 4
+
+
+def test_texts_of_visitors_fill_no_registry(shop: Checked) -> None:
+    shop.service.holds(an_error("x" * 20_000, at=day("02:10")))
+    alert_id = shop.save("new", metricsQuery=ERRORS)
+
+    shop.check(day("03:01"))
+
+    [(notice, _)] = shop.service.store.notices().history(9, alert_id=alert_id)
+    assert len(notice.content["rows"][0]["message"]) == 500
+    assert len(msgspec.json.encode(notice.content)) < 1_500
+
+
+def test_a_huge_number_is_short_in_words(shop: Checked) -> None:
+    shop.service.holds(
+        an_event("purchase", at=day("02:10"), properties='{"total": 1e308}'),
+    )
+    selects = [{"field": "properties.total", "aggregate": "sum", "alias": "n"}]
+    query = {"query": {"table": "events", "selects": selects}}
+    alert_id = shop.save("above", threshold=5, customQuery=query)
+
+    shop.check(day("03:01"))
+
+    [(_, _, text)] = shop.told(alert_id)
+    assert text.startswith("1e+308 n from 02:00")
