@@ -92,6 +92,8 @@ class GuardedHttp:
 
         try:
             target = httpx2.URL(url)
+            if target.port is not None and not 0 < target.port < 65_536:
+                raise httpx2.InvalidURL("port")
         except httpx2.InvalidURL:
             raise PostFailed("the address is not a URL", refused=True) from None
         host = target.raw_host.decode()
