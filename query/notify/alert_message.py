@@ -3,6 +3,7 @@
 from query.dependencies import QueryDependencies
 from query.notify.message import Fact, Message
 from query.notify.span_text import span_text
+from query.reports.texts import one_line, without_links
 from schemas.registry import Alert, Website
 from schemas.registry.notices import Notice, NoticeEvent
 from schemas.runtime.clock import format_instant
@@ -20,7 +21,8 @@ def alert_message(
 ) -> Message:
     """The message of a notice of an alert."""
     name, domain = alert.name, website.name or website.domain
-    text = str(notice.content.get("text", "")).rstrip(".")
+    # Names in it come from visitors: nothing makes a link of them, or turns the text around.
+    text = without_links(one_line(str(notice.content.get("text", "")))).rstrip(".")
     is_test = notice.event is NoticeEvent.TEST
     sentence = TEST_SENTENCE if is_test else f"{text}."
     when = span_text((notice.start_at, notice.end_at), website.timezone)

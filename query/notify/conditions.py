@@ -19,7 +19,9 @@ MAD_TO_DEVIATION = 1.4826
 MIN_USUAL = 5
 """Earlier buckets that are needed to say what is usual."""
 DEFAULT_PERCENT, DEFAULT_DEVIATIONS = 50.0, 3.0
-SHOWN_ROWS = 5
+SHOWN_ROWS, MAX_TEXT_LENGTH = 5, 500
+LONGEST_NUMBER = 1e15
+"""Of these and above, the exponent is shown."""
 INSTANT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
 """As `last_seen` of a row, which differs each time."""
 
@@ -90,7 +92,8 @@ def new_rows(rows: Sequence[Row], earlier: Sequence[Row], groups: Sequence[str])
     new = [row for row in rows if _identity(row, groups) not in identities]
     words = ", ".join(_name(row, groups) for row in new[:SHOWN_ROWS])
     more = f" and {len(new) - SHOWN_ROWS} more" if len(new) > SHOWN_ROWS else ""
-    return Finding(bool(new), float(len(new)), 0.0, new[:SHOWN_ROWS], words + more)
+    rows = [_shortened(row) for row in new[:SHOWN_ROWS]]
+    return Finding(bool(new), float(len(new)), 0.0, rows, words + more)
 
 
 def number_in(rows: Sequence[Row], column: str | None) -> float | None:
@@ -107,6 +110,8 @@ def number_in(rows: Sequence[Row], column: str | None) -> float | None:
 
 def shown(value: float) -> str:
     """A number for people."""
+    if abs(value) >= LONGEST_NUMBER:
+        return f"{value:g}"
     return f"{value:,.0f}" if abs(value) >= 100 or value == int(value) else f"{value:,.2f}"
 
 
@@ -121,6 +126,14 @@ def _identity(row: Row, groups: Sequence[str]) -> tuple[Any, ...]:
 def _name(row: Row, groups: Sequence[str]) -> str:
     texts = [str(value) for value in _named(row, groups) if value not in (None, "")]
     return " / ".join(texts)[:120] or "(none)"
+
+
+def _shortened(row: Row) -> Row:
+    """The row with its texts cut: visitors send them, and the registry stores them."""
+    return {
+        name: value[:MAX_TEXT_LENGTH] if isinstance(value, str) else value
+        for name, value in row.items()
+    }
 
 
 def _named(row: Row, groups: Sequence[str]) -> Sequence[Any]:

@@ -13,24 +13,35 @@ from query.notify.alert_message import alert_message
 from query.notify.channels import NotSent, OpenedChannel, send
 from query.notify.guarded_http import GuardedHttp
 from query.notify.report_mails import MadeReport, mail_of, make_report, message_of
+from query.notify.rules import is_muted
 from query.notify.unsubscribe import unsubscribe_url
 from schemas.errors import ApiError
 from schemas.mail.mailer import MailNotSent
 from schemas.mail.notice_mails import notice_mail
 from schemas.registry import Alert, Channel, Report, Website
 from schemas.registry.channel_secrets import open_channel_field
-from schemas.registry.notices import EMAIL, Delivery, Notice, RegistryNotices
+from schemas.registry.notices import (
+    EMAIL,
+    Delivery,
+    Notice,
+    NoticeEvent,
+    RegistryNotices,
+)
 from schemas.registry.sealing import InvalidSealedText
 
 log = logging.getLogger(__name__)
 
 BATCH = 20
 CONCURRENCY = 4
+MAX_REPORTS = 8
+"""In memory."""
 SEND_SECONDS = 90.0
 """For one attempt, less than the time until the next."""
 NO_MAIL = "No mail is sent here: the operator sets TIDEMARK_SMTP_URL"
 FAULT = "An internal error; the log of the query service has more"
 NO_CHANNEL = "The channel was deleted"
+REMOVED = "The channel gets no more of these"
+MUTED = "The alert is muted"
 RESEALED = "The secrets of the channel cannot be read after a restore; create it anew"
 
 
@@ -41,24 +52,25 @@ class Deliveries:
         self._dependencies = dependencies
         self._notices = notices
         self._http = GuardedHttp(dependencies.webhook_networks)
+        self._reports: dict[str, asyncio.Future[MadeReport]] = {}
+        """Those that were made last, by notice."""
 
     async def deliver_due(self) -> int:
         """Try what is due, a batch at most; the number of attempts."""
         now = self._dependencies.clock()
         due = await self._dependencies.in_registry(lambda: self._notices.due(now, BATCH))
         turns = asyncio.Semaphore(CONCURRENCY)
-        reports: dict[str, MadeReport] = {}
+        if not due:  # a later attempt reads its report again: values may be erased by then
+            self._reports.clear()
 
         async def in_turn(delivery: Delivery, notice: Notice) -> None:
             async with turns:
-                await self._attempt(delivery, notice, reports)
+                await self._attempt(delivery, notice)
 
         await asyncio.gather(*(in_turn(delivery, notice) for delivery, notice in due))
         return len(due)
 
-    async def _attempt(
-        self, delivery: Delivery, notice: Notice, reports: dict[str, MadeReport]
-    ) -> None:
+    async def _attempt(self, delivery: Delivery, notice: Notice) -> None:
         dependencies, notices = self._dependencies, self._notices
         now = dependencies.clock()
         claimed = await dependencies.in_registry(lambda: notices.claim(delivery, now))
@@ -66,7 +78,7 @@ class Deliveries:
             return
         try:
             async with asyncio.timeout(SEND_SECONDS):
-                await self._send(claimed, notice, reports)
+                await self._send(claimed, notice)
         except (NotSent, ApiError, TimeoutError) as error:
             await self._note_failure(claimed, error)
             return
@@ -95,9 +107,7 @@ class Deliveries:
             )
         )
 
-    async def _send(
-        self, delivery: Delivery, notice: Notice, reports: dict[str, MadeReport]
-    ) -> None:
+    async def _send(self, delivery: Delivery, notice: Notice) -> None:
         """NotSent."""
         registry = self._dependencies.registry
         website = registry.websites.get(notice.website_id)
@@ -105,22 +115,43 @@ class Deliveries:
         source = saved.get(notice.alert_id or notice.report_id or "")
         if website is None or not isinstance(source, Alert | Report):
             raise NotSent("The alert or report was deleted", refused=True)
-        if isinstance(source, Report) and notice.id not in reports:
-            span = (notice.start_at, notice.end_at)
-            reports[notice.id] = await make_report(self._dependencies, source, span)
+        is_test = notice.event is NoticeEvent.TEST
+        if (
+            isinstance(source, Alert)
+            and not is_test
+            and is_muted(source, self._dependencies.clock())
+        ):
+            raise NotSent(MUTED, refused=True)  # since it fired
         if delivery.kind == EMAIL:
-            await self._mail(delivery, notice, source, website, reports)
+            await self._mail(delivery, notice, source, website)
             return
         channel = saved.get(delivery.target)
         if not isinstance(channel, Channel):
             raise NotSent(NO_CHANNEL, refused=True)
+        if channel.id not in source.channels:
+            raise NotSent(REMOVED, refused=True)
         message = (
             alert_message(self._dependencies, source, website, notice)
             if isinstance(source, Alert)
-            else message_of(reports[notice.id], notice.created_at)
+            else message_of(await self._made(source, notice), notice.created_at)
         )
         opened = open_channel(channel, self._dependencies.sign_ins.secret)
         await send(opened, message, delivery.id, self._dependencies.clock(), self._http)
+
+    async def _made(self, report: Report, notice: Notice) -> MadeReport:
+        """The report, read once for all who get it; ApiError."""
+        making = self._reports.get(notice.id)
+        if making is None:
+            span = (notice.start_at, notice.end_at)
+            making = asyncio.ensure_future(make_report(self._dependencies, report, span))
+            self._reports[notice.id] = making
+            if len(self._reports) > MAX_REPORTS:
+                del self._reports[next(iter(self._reports))]
+        try:
+            return await asyncio.shield(making)
+        except Exception:  # whatever it is: the next attempt reads it again
+            self._reports.pop(notice.id, None)
+            raise
 
     async def _mail(
         self,
@@ -128,7 +159,6 @@ class Deliveries:
         notice: Notice,
         source: Alert | Report,
         website: Website,
-        reports: Mapping[str, MadeReport],
     ) -> None:
         dependencies, recipient = self._dependencies, delivery.target
         if dependencies.access.mailer is None:
@@ -154,11 +184,13 @@ class Deliveries:
                 ),
             )
         else:
-            mail = mail_of(dependencies, reports[notice.id], recipient, delivery.id)
+            made = await self._made(source, notice)
+            mail = mail_of(dependencies, made, recipient, delivery.id)
         try:
             await dependencies.access.mailer.send(mail)
         except MailNotSent as error:
-            raise NotSent(str(error)) from None
+            log.warning("mail not sent", extra={"delivery": delivery.id, "reason": str(error)})
+            raise NotSent(error.public) from None
 
 
 def open_channel(channel: Channel, secret: bytes) -> OpenedChannel:

@@ -10,6 +10,9 @@ import importlib
 import socket
 import ssl
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from functools import partial
 from ipaddress import IPv4Address, ip_network
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +29,8 @@ POST_SECONDS = 10.0
 """For everything: name, connection, TLS, request and reply."""
 CONNECT_SECONDS = 4.0
 """For one address: another one of the name is left some time."""
+BODY_SECONDS = 1.0
+"""For the body, after the status is there."""
 MAX_ADDRESSES = 4
 MAX_REPLY_BYTES = 64 * 1024
 USER_AGENT = "Tidemark"
@@ -34,6 +39,9 @@ VARIABLE = "TIDEMARK_WEBHOOK_NETWORKS"
 GLOBAL_UNICAST = ip_network("2000::/3")
 SIX_TO_FOUR = ip_network("2002::/16")
 NAT64 = ip_network("64:ff9b::/96")
+
+LOOKUPS = ThreadPoolExecutor(8, thread_name_prefix="lookups")
+"""Threads of their own: a name whose server does not answer holds one after it was given up."""
 
 Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
 """The addresses of a host; OSError, UnicodeError."""
@@ -84,6 +92,8 @@ class GuardedHttp:
 
         try:
             target = httpx2.URL(url)
+            if target.port is not None and not 0 < target.port < 65_536:
+                raise httpx2.InvalidURL("port")
         except httpx2.InvalidURL:
             raise PostFailed("the address is not a URL", refused=True) from None
         host = target.raw_host.decode()
@@ -183,7 +193,8 @@ def open_guarded_http(settings: Settings) -> GuardedHttp:
 async def resolve_host(host: str, port: int) -> Sequence[str]:
     """The addresses of a host, as this machine would connect to them."""
     loop = asyncio.get_running_loop()
-    infos = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    look_up = partial(socket.getaddrinfo, host, port, type=socket.SOCK_STREAM)
+    infos = await loop.run_in_executor(LOOKUPS, look_up)
     return list(dict.fromkeys(str(info[4][0]) for info in infos))
 
 
@@ -198,12 +209,19 @@ def is_public(address: str) -> bool:
 
 
 async def _read_body(response: Any) -> bytes:
-    """The first bytes of a body, not decompressed."""
+    """The first bytes of a body, not decompressed.
+
+    One that hangs or breaks off ends there: the receiver has replied, and is not asked again.
+    """
+    import httpx2
+
     body = bytearray()
-    async for chunk in response.aiter_raw():
-        body += chunk
-        if len(body) >= MAX_REPLY_BYTES:
-            break
+    with suppress(TimeoutError, httpx2.HTTPError):
+        async with asyncio.timeout(BODY_SECONDS):
+            async for chunk in response.aiter_raw():
+                body += chunk
+                if len(body) >= MAX_REPLY_BYTES:
+                    break
     return bytes(body[:MAX_REPLY_BYTES])
 
 

@@ -3,6 +3,8 @@
 After a pause only the newest period is sent.
 """
 
+from msgspec import structs
+
 from query.dependencies import QueryDependencies
 from query.notify.rules import GRACE_MS
 from query.reports.schedule import Period, Schedule, due_ms, last_due
@@ -54,8 +56,11 @@ class ReportsDue:
 
 
 def report_notice(report: Report, period: Period, now_ms: int, *, once: bool = True) -> Notice:
-    """The notice of a period; unless `once`, it may be sent again."""
-    return new_notice(
+    """The notice of a period; unless `once`, it may be sent again.
+
+    The days of a period are told once, also if the website gets another time zone.
+    """
+    notice = new_notice(
         NoticeEvent.REPORT,
         report.website_id,
         (period.start_ms, period.end_ms),
@@ -63,3 +68,5 @@ def report_notice(report: Report, period: Period, now_ms: int, *, once: bool = T
         report_id=report.id,
         once=once,
     )
+    days = f"{report.id}.{period.first}.{period.last}"
+    return structs.replace(notice, repetition=days) if once else notice

@@ -7,7 +7,7 @@ While data is late, an alert waits; after a pause only the newest complete bucke
 
 import asyncio
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct, structs
@@ -44,9 +44,12 @@ log = logging.getLogger(__name__)
 
 GRACE_MS = 60_000
 """Events that reach the collector so long after the end of their bucket still count."""
-RETRY_MS = 60_000
-"""After a check that failed."""
-CONCURRENCY = 4
+RETRY_MS, MAX_RETRY_MS = 60_000, 15 * 60_000
+"""After a check that failed: twice as long each time, as it may have taken all of its time."""
+CONCURRENCY, OWNER_CONCURRENCY = 4, 2
+"""Checks at a time, and those of one organization: its slow queries delay no other's."""
+ROUND_SECONDS = 10.0
+"""After which no check is begun."""
 NEW_ROWS = 10_000
 """Rows that are compared to find new ones."""
 MAX_PROBLEM_LENGTH = 1_000
@@ -71,6 +74,10 @@ class Alerts:
         self._notices = notices
         self._next: dict[str, tuple[Alert, int]] = {}
         """Until when there is nothing to do for an alert as it is, in time of the watermark."""
+        self._failures: dict[str, int] = {}
+        """How often in a row the check of an alert failed."""
+        self._now = 0
+        """The clock at the last look."""
 
     async def check_due(self) -> int:
         """Check what is due; the number of checks."""
@@ -80,10 +87,16 @@ class Alerts:
         ids = [alert.id for alert, _, _ in due]
         states = await self._dependencies.in_registry(lambda: self._notices.alert_states(ids))
         turns = asyncio.Semaphore(CONCURRENCY)
+        of_owner: dict[str, asyncio.Semaphore] = {}
+        time = asyncio.get_running_loop().time
+        ends = time() + ROUND_SECONDS
         checks = [Check(alert, site, span, states.get(alert.id)) for alert, site, span in due]
 
         async def in_turn(check: Check) -> None:
-            async with turns:
+            owner = check.website.organization_id
+            async with of_owner.setdefault(owner, asyncio.Semaphore(OWNER_CONCURRENCY)), turns:
+                if time() >= ends:  # due in the next round, with what became due meanwhile
+                    return
                 try:
                     await self._check(check)
                 except ApiError:  # the registry cannot be reached
@@ -97,6 +110,9 @@ class Alerts:
 
     def _due(self) -> Iterator[tuple[Alert, Website, Span]]:
         registry, now = self._dependencies.registry, self._dependencies.clock()
+        if now < self._now - spans.MINUTE_MS:  # the clock was ahead
+            self._next = {}
+        self._now = now
         watermark = self._dependencies.freshness.newest_watermark()
         stored = None if watermark is None else watermark - GRACE_MS
         alerts: dict[str, tuple[Alert, int]] = {}
@@ -107,7 +123,7 @@ class Alerts:
                     continue
                 until = now if alert.signal else stored
                 waiting = self._next.get(alert.id)
-                if waiting is not None and waiting[0] is alert:
+                if waiting is not None and waiting[0] == alert:
                     alerts[alert.id] = waiting
                     if until is None or until < waiting[1]:
                         continue
@@ -117,7 +133,8 @@ class Alerts:
 
     async def _check(self, check: Check) -> None:
         alert, span, before = check.alert, check.span, check.before
-        if before is not None and before.checked_until >= span[1]:
+        latest = self._dependencies.clock() + spans.MINUTE_MS  # later ends are of a wrong clock
+        if before is not None and span[1] <= before.checked_until <= latest:
             self._wait(check, _next_end(check))
             return
         try:
@@ -125,6 +142,7 @@ class Alerts:
         except ApiError as error:
             await self._note_problem(check, error.message[:MAX_PROBLEM_LENGTH])
             return
+        self._failures.pop(alert.id, None)
         if finding is None:  # the versions that were read are older than the watermark
             return
         after, event = _next_state(check, finding)
@@ -135,7 +153,7 @@ class Alerts:
             notice = new_notice(
                 event, check.website.id, span, now, alert_id=alert.id, content=content
             )
-        targets = () if _is_muted(alert, now) else self._targets(alert)
+        targets = () if is_muted(alert, now) else self._targets(alert)
         due_at = spans.quiet_end(now, alert.quiet_hours, check.website.timezone)
         written = await self._dependencies.in_registry(
             lambda: self._notices.record_check(before, after, notice, targets, due_at)
@@ -186,7 +204,10 @@ class Alerts:
         if after != before:
             log.warning("alert not checked", extra={"alert": alert.id, "reason": problem})
             await self._dependencies.in_registry(lambda: self._notices.record_check(before, after))
-        self._wait(check, self._time(alert) + RETRY_MS)
+        failures = self._failures.get(alert.id, 0)
+        self._failures[alert.id] = failures + 1
+        retry_ms = min(RETRY_MS << min(failures, 10), MAX_RETRY_MS)
+        self._wait(check, self._time(alert) + retry_ms)
 
     def _time(self, alert: Alert) -> int:
         """Until when everything is stored, or now for an alert about the service itself."""
@@ -199,7 +220,8 @@ class Alerts:
         self._next[check.alert.id] = (check.alert, until)
 
 
-def _is_muted(alert: Alert, now_ms: int) -> bool:
+def is_muted(alert: Alert, now_ms: int) -> bool:
+    """Whether nobody is told what it finds."""
     return alert.muted_until is not None and parse_instant_ms(alert.muted_until) > now_ms
 
 
@@ -233,17 +255,30 @@ def _compared(check: Check) -> Sequence[Span]:
 
 
 def _query(alert: Alert) -> SavedQuery:
+    """Its query; of all rows where new ones are looked for: what is left out once seems new."""
     query = query_of(alert)
-    if alert.condition != "new" or "limit" in query.body:
+    if alert.condition != "new":
         return query
-    if query.language == "standard_query":
-        return query
-    return structs.replace(query, body={**query.body, "limit": NEW_ROWS})
+    body = {**query.body, "limit": NEW_ROWS, "page": 1}
+    if "parameters" in body:
+        body["parameters"] = [_without_page(parameter) for parameter in body["parameters"]]
+    return structs.replace(query, body=body)
+
+
+def _without_page(parameter: str | Mapping[str, Any]) -> str | Mapping[str, Any]:
+    if isinstance(parameter, str):
+        return parameter
+    return {name: value for name, value in parameter.items() if name not in ("limit", "page")}
 
 
 def _judged(alert: Alert, span_rows: SpanRows) -> Finding:
     current, *others = span_rows.rows
     if alert.condition == "new":
+        if len(others[0]) >= NEW_ROWS:
+            raise Unavailable(
+                f"The {spans.NEW_DAYS} days before have more than {NEW_ROWS:,} rows; use fewer "
+                "dimensions, or filters"
+            )
         return new_rows(current, others[0], span_rows.groups)
     try:
         value, *earlier = (number_in(rows, alert.column) for rows in span_rows.rows)

@@ -39,8 +39,13 @@ class Change(Struct, frozen=True):
 
 def shown_name(text: str) -> str:
     """A name on one line, cut where it is long."""
-    line = " ".join(_UNSHOWN.sub(" ", text).split())
+    line = one_line(text)
     return line if len(line) <= MAX_NAME_LENGTH else line[: MAX_NAME_LENGTH - 1] + "…"
+
+
+def one_line(text: str) -> str:
+    """A text on one line, without characters that are not shown."""
+    return " ".join(_UNSHOWN.sub(" ", text).split())
 
 
 def without_links(name: str) -> str:

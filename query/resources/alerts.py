@@ -10,7 +10,7 @@ from query.resources.notices import (
     NoticeResponse,
     NoticesResponse,
     history,
-    shown_notice,
+    tell_now,
 )
 from query.resources.resource import Access, Action, Call
 from query.response.json_response import json_response
@@ -38,13 +38,11 @@ async def test_alert(call: Call, alert: Alert) -> Response:
     targets = targets_of(alert, saved.by_id)
     if not targets:
         raise Conflict(NOBODY)
-    now, notices = call.now_ms, call.dependencies.store.notices()
+    now = call.now_ms
     notice = new_notice(
         NoticeEvent.TEST, alert.website_id, (now, now), now, alert_id=alert.id, once=False
     )
-    await call.dependencies.in_registry(lambda: notices.add(notice, targets, now))
-    deliveries = await call.dependencies.in_registry(lambda: notices.deliveries_of(notice.id))
-    return json_response(NoticeResponse(success=True, data=shown_notice(notice, deliveries)))
+    return json_response(await tell_now(call, alert, notice, targets))
 
 
 async def alert_history(call: Call, alert: Alert) -> Response:

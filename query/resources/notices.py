@@ -7,11 +7,15 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 
 from query.resources.pagination import query_integer
 from query.resources.resource import Call
+from schemas.http.limits import RateLimitStatus, rate_limit_error
 from schemas.http.openapi import Parameter
-from schemas.registry.notices import Delivery, Notice
+from schemas.registry import Alert, Report
+from schemas.registry.notices import Delivery, Notice, Target
 from schemas.runtime.clock import format_instant
 
 DEFAULT_LIMIT, MAX_LIMIT = 20, 200
+MAX_BY_HAND, HOUR_MS = 200, 3_600_000
+"""Deliveries an hour of an organization that are no alert and no schedule."""
 LIMIT_PARAMETER = Parameter(
     "limit",
     "notices, newest first",
@@ -76,6 +80,22 @@ def shown_notice(notice: Notice, deliveries: Sequence[Delivery]) -> ShownNotice:
         deliveries=[_shown_delivery(delivery) for delivery in deliveries],
         rows=content.get("rows", UNSET),
     )
+
+
+async def tell_now(
+    call: Call, record: Alert | Report, notice: Notice, targets: Sequence[Target]
+) -> NoticeResponse:
+    """Write a notice that somebody asked for; RateLimitExceeded, as addresses may be anybody's."""
+    in_registry, notices = call.dependencies.in_registry, call.dependencies.store.notices()
+    owner, since = record.organization_id, call.now_ms - HOUR_MS
+    count = await in_registry(lambda: notices.count_by_hand(owner, since))
+    if count + len(targets) > MAX_BY_HAND:
+        status = RateLimitStatus(MAX_BY_HAND, 0, call.now_ms + HOUR_MS)
+        which = f"Tests and reports sent by hand have {MAX_BY_HAND} deliveries an hour."
+        raise rate_limit_error(status, call.now_ms, which)
+    await in_registry(lambda: notices.add(notice, targets, call.now_ms))
+    deliveries = await in_registry(lambda: notices.deliveries_of(notice.id))
+    return NoticeResponse(success=True, data=shown_notice(notice, deliveries))
 
 
 async def history(

@@ -21,7 +21,7 @@ from query.resources.notices import (
     NoticeResponse,
     NoticesResponse,
     history,
-    shown_notice,
+    tell_now,
 )
 from query.resources.report_state import report_state
 from query.resources.resource import Access, Action, Call
@@ -83,10 +83,7 @@ async def send(call: Call, report: Report) -> Response:
         raise Conflict("The report has no recipients and no channels; add some, then retry")
     period, now = _last_period(call, report), call.now_ms
     notice = report_notice(report, period, now, once=False)
-    dependencies, notices = call.dependencies, call.dependencies.store.notices()
-    await dependencies.in_registry(lambda: notices.add(notice, targets, now))
-    deliveries = await dependencies.in_registry(lambda: notices.deliveries_of(notice.id))
-    return json_response(NoticeResponse(success=True, data=shown_notice(notice, deliveries)))
+    return json_response(await tell_now(call, report, notice, targets))
 
 
 async def report_history(call: Call, report: Report) -> Response:

@@ -200,8 +200,8 @@ class Update(Verb, frozen=True, kw_only=True):
         record, **values
     )
     """The record with these values."""
-    validate: Callable[[Call, Any], Any] = lambda _call, record: record
-    """Validates the updated record as a whole."""
+    validate: Callable[[Call, Any, Any], Any] = lambda _call, _before, record: record
+    """Validates the updated record as a whole, given the one before."""
 
 
 class Action(Verb, frozen=True, kw_only=True):
@@ -294,7 +294,9 @@ async def _update(
     changes, now = verb.changes(call, await call.changes(verb.body)), call.now_ms
 
     def revise(store: RegistryStore) -> Any:
-        return store.revise(record, now, lambda it: verb.validate(call, verb.apply(it, changes)))
+        return store.revise(
+            record, now, lambda it: verb.validate(call, it, verb.apply(it, changes))
+        )
 
     return resource.respond(call, Created(await call.write(resource.record, revise)))
 

@@ -75,17 +75,27 @@ def check_website(saved: SavedType, call: Call, record: SavedRecord) -> None:
         raise NotFound(f"No such {saved.word} of this website")
 
 
-def validated(call: Call, record: SavedRecord) -> SavedRecord:
+def validated(call: Call, before: SavedRecord, record: SavedRecord) -> SavedRecord:
     """The updated record, validated; Malformed."""
-    check_references(call, record)
+    check_references(call, record, before)
+    if isinstance(record, Channel) and isinstance(before, Channel):
+        is_moved = record.address != before.address  # what is given is sealed differently
+        if is_moved and record.token is not None and record.token == before.token:
+            raise Malformed(
+                "'token' is missing: a new 'address' needs the token of the channel anew, or null"
+            )
     return changed_record(record, call.dependencies.sign_ins.secret)
 
 
-def check_references(call: Call, record: SavedRecord) -> None:
-    """Malformed when it names a channel, exploration or board that its website does not have."""
+def check_references(call: Call, record: SavedRecord, before: SavedRecord | None = None) -> None:
+    """Malformed when it names a channel, exploration or board that its website does not have.
+
+    Those that it named before may be deleted: they hinder no other change.
+    """
     saved = call.dependencies.registry.saved.of_website(record.website_id).by_id
+    named_before = {name for _, _, name in _references(before)} if before is not None else set()
     for path, kind, name in _references(record):
-        if not isinstance(saved.get(name), kind):
+        if name not in named_before and not isinstance(saved.get(name), kind):
             raise Malformed(f"'{path}' is '{name[:40]}'; the website has none of this id")
 
 

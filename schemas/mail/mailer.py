@@ -20,6 +20,7 @@ from schemas.runtime.settings import Settings
 SEND_SECONDS = 15.0
 QUIT_SECONDS = 1.0
 MAX_REPLY_LENGTH = 200
+SERVER = "the mail server"
 PERMANENT = range(500, 600)
 """Replies after which the same mail is refused again (RFC 5321, 4.2.1)."""
 
@@ -27,7 +28,14 @@ _LINK = re.compile(r"\S+://\S+")
 
 
 class MailNotSent(Exception):
-    """The server did not take the mail; the text may be shown to an administrator."""
+    """The server did not take the mail; the text may be shown to an administrator.
+
+    `public` may be shown to anybody: it does not name the server.
+    """
+
+    def __init__(self, problem: str, public: str = "") -> None:
+        super().__init__(problem)
+        self.public = public or problem
 
 
 class MailRefused(MailNotSent):
@@ -88,12 +96,14 @@ class Mailer:
             error = error.recipients[0]
         if isinstance(error, SMTPResponseException):
             kind = MailRefused if error.code in PERMANENT else MailUnavailable
-            return kind(f"{place} replied {error.code} {_shown(error.message)}")
+            reply = f"replied {error.code} {_shown(error.message)}"
+            return kind(f"{place} {reply}", f"{SERVER} {reply}")
         if isinstance(error, TimeoutError):
-            return MailUnavailable(f"{place} did not answer within {self._send_seconds:g} s")
+            silence = f"did not answer within {self._send_seconds:g} s"
+            return MailUnavailable(f"{place} {silence}", f"{SERVER} {silence}")
         if isinstance(error, OSError):
-            return MailUnavailable(f"{place}: {_shown(str(error))}")
-        return MailRefused(f"{place}: {_shown(error.message)}")
+            return MailUnavailable(f"{place}: {_shown(str(error))}", f"{SERVER} cannot be reached")
+        return MailRefused(f"{place}: {_shown(error.message)}", f"{SERVER} cannot be used")
 
 
 def open_mailer(settings: Settings) -> Mailer | None:

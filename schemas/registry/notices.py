@@ -17,7 +17,7 @@ from msgspec import Struct, structs
 from sqlalchemy.dialects import postgresql, sqlite
 
 from schemas.registry.connections import RegistryConnections
-from schemas.registry.database import ALERT_STATES, DELIVERIES, LEASES, NOTICES
+from schemas.registry.database import ALERT_STATES, DELIVERIES, LEASES, NOTICES, WEBSITES
 from schemas.registry.ids import random_id
 from schemas.registry.saved_records import Alert, Channel, Report
 
@@ -208,11 +208,18 @@ class RegistryNotices:
             return False
 
     def due(self, now_ms: int, limit: int) -> Sequence[tuple[Delivery, Notice]]:
-        """Deliveries to be tried now, the longest due first, each with its notice."""
+        """Deliveries to be tried now, the longest due first, each with its notice.
+
+        Organizations have turns: many deliveries of one, to slow receivers, delay no other's.
+        """
+        order = (DELIVERIES.c.due_at, DELIVERIES.c.notice_id, DELIVERIES.c.id)
+        owner = WEBSITES.c.organization_id
+        turn = sa.func.row_number().over(partition_by=owner, order_by=order)
         wanted = (
             sa.select(DELIVERIES)
+            .select_from(DELIVERIES.join(NOTICES).join(WEBSITES))
             .where(DELIVERIES.c.due_at <= now_ms)
-            .order_by(DELIVERIES.c.due_at, DELIVERIES.c.id)
+            .order_by(turn, *order)
             .limit(limit)
         )
         with self._connections.engine().connect() as connection:
@@ -297,6 +304,36 @@ class RegistryNotices:
         old = sa.delete(NOTICES).where(NOTICES.c.created_at < created_before_ms)
         with self._connections.engine().begin() as connection:
             connection.execute(old)
+
+    def count_by_hand(self, organization_id: str, since_ms: int) -> int:
+        """Deliveries of an organization that somebody asked for since an instant."""
+        by_hand = (
+            sa.select(sa.func.count())
+            .select_from(DELIVERIES.join(NOTICES).join(WEBSITES))
+            .where(
+                WEBSITES.c.organization_id == organization_id,
+                NOTICES.c.repetition == NOTICES.c.id,
+                NOTICES.c.created_at > since_ms,
+            )
+        )
+        with self._connections.engine().connect() as connection:
+            return connection.execute(by_hand).scalar_one()
+
+    def forget_rows(self, organization_id: str, website_id: str | None = None) -> None:
+        """Delete rows of results, and their names in sentences: an erasure may be about them."""
+        websites = sa.select(WEBSITES.c.id).where(WEBSITES.c.organization_id == organization_id)
+        if website_id is not None:
+            websites = websites.where(WEBSITES.c.id == website_id)
+        alerts = sa.select(NOTICES).where(
+            NOTICES.c.website_id.in_(websites), NOTICES.c.alert_id.is_not(None)
+        )
+        with self._connections.engine().begin() as connection:
+            for row in connection.execute(alerts).mappings().all():
+                if row["content"].get("rows"):
+                    text, _, _ = str(row["content"].get("text", "")).partition(": ")
+                    content = {**row["content"], "rows": [], "text": text}
+                    erased = sa.update(NOTICES).where(NOTICES.c.id == row["id"])
+                    connection.execute(erased.values(content=content))
 
     def _update(self, before: Delivery, after: Delivery) -> bool:
         """Whether it was as before, and so was written."""

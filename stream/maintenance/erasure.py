@@ -297,6 +297,8 @@ class ErasureTask:
         if pending:
             time.sleep(SNAPSHOT_MAX_AGE_SECONDS)  # then no query that starts sees their rows
         for erasure in pending:
+            if erasure.link_id is None:
+                store.notices().forget_rows(erasure.organization_id, erasure.website_id)
             self._update(store, erasure, ErasureState.REWRITTEN, self._report(erasure, settings))
         if rewritten:
             for lake_table in lake_tables():

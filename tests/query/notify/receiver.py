@@ -35,10 +35,13 @@ class Received(Struct, frozen=True):
 
 
 class Receiver:
-    """Replies with `reply`, without end if `endless`; None: it never replies."""
+    """Replies with `reply`, without end if `endless`; None: it never replies.
+
+    If it `lingers`, it keeps the connection after the reply.
+    """
 
     def __init__(self, host: str, reply: bytes | None, scheme: str) -> None:
-        self.reply, self.endless = reply, False
+        self.reply, self.endless, self.lingers = reply, False, False
         self.requests: list[Received] = []
         self.port = free_port()
         self.url = f"{scheme}://{host}:{self.port}"
@@ -56,6 +59,8 @@ class Receiver:
                 await asyncio.Event().wait()
             else:
                 writer.write(self.reply)
+            if self.lingers:
+                await asyncio.Event().wait()
             while self.endless:
                 writer.write(b"x" * 16_384)
                 await writer.drain()

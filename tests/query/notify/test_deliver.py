@@ -85,7 +85,7 @@ def test_a_mail_waits_for_a_mail_server_that_is_away(shop: Delivering) -> None:
         [mail] = smtp.messages
 
     assert (refused.state, refused.attempts, refused.due_at) == ("trying", 1, NOW + 2 * MINUTE)
-    assert refused.problem.startswith(f"127.0.0.1:{away}: ")
+    assert refused.problem == "the mail server cannot be reached"
     assert early == 0
     delivered = shop.only(alert)
     assert (delivered.state, delivered.attempts, delivered.problem) == ("delivered", 2, "")

@@ -2,7 +2,9 @@
 
 import asyncio
 import logging
+import socket
 import ssl
+import threading
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -264,3 +266,59 @@ def test_addresses_are_not_logged(caplog: pytest.LogCaptureFixture) -> None:
     asyncio.run(scenario())
 
     assert "s3cret" not in caplog.text
+
+
+def test_a_reply_whose_body_never_ends_is_a_reply() -> None:
+    """Otherwise what a receiver took is sent to it again and again."""
+
+    async def in_time() -> Reply:
+        head = b"HTTP/1.1 200 OK\r\ncontent-length: 99\r\n\r\nok"
+        async with receiving(head) as receiver:
+            receiver.lingers = True
+            http = GuardedHttp(LOOPBACK, seconds=2)
+            return await http.post(f"{receiver.url}/a", {}, b"{}")
+
+    assert asyncio.run(in_time()).status == 200
+
+
+def test_a_body_that_breaks_off_is_a_reply() -> None:
+    async def broken() -> Reply:
+        async with receiving(b"HTTP/1.1 200 OK\r\ncontent-length: 99\r\n\r\nok") as receiver:
+            return await GuardedHttp(LOOPBACK).post(f"{receiver.url}/a", {}, b"{}")
+
+    assert asyncio.run(broken()).status == 200
+
+
+def test_names_that_nobody_answers_hold_no_threads_of_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A lookup goes on in its thread after it was given up."""
+    answered = threading.Event()
+
+    def getaddrinfo(*_: object, **__: object) -> list[object]:
+        answered.wait(10)
+        return []
+
+    async def looked_up() -> float:
+        http = GuardedHttp(seconds=0.2)
+        posts = [http.post(f"https://{i}.tarpit.example/", {}, b"{}") for i in range(40)]
+        failures = await asyncio.gather(*posts, return_exceptions=True)
+        assert all(isinstance(one, PostFailed) for one in failures)
+        begun = asyncio.get_running_loop().time()
+        async with asyncio.timeout(2):
+            await asyncio.to_thread(int)
+        return asyncio.get_running_loop().time() - begun
+
+    monkeypatch.setattr(socket, "getaddrinfo", getaddrinfo)
+    try:
+        assert asyncio.run(looked_up()) < 1
+    finally:
+        answered.set()
+
+
+@pytest.mark.parametrize("url", ["https://[::1]-1/", "https://[::1]65536", "https://[::1]0"])
+def test_a_port_that_is_none_is_refused(url: str) -> None:
+    error = failure(url, GuardedHttp(parse_networks("::1"), resolve=resolver(["::1"])))
+
+    assert error.refused
+    assert error.problem == "the address is not a URL"

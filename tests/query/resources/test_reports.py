@@ -1,13 +1,25 @@
 """Reports over HTTP: numbers worked out by hand, preview, send, history."""
 
+import asyncio
 import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import structs
 
+from query.engine.freshness import FreshnessTracker
+from query.engine.table_offsets import TableOffsets
+from query.engine.topic_watermarks import Measurement, TopicWatermarks
+from query.notify import deliver
+from query.notify.report_mails import make_report
+from query.notify.reports_due import ReportsDue
+from schemas.kinds import KINDS
+from schemas.runtime.settings import Settings
 from tests.query.lake import Stored, a_view, an_event
+from tests.query.notify.test_hostile_alerts import Mailbox
+from tests.query.notify.times import ms
 from tests.query.query_service import InProcessService, reused, start_service
 
 SEARCH: Mapping[str, Any] = {"channel": "Organic Search", "referrer_name": "Google"}
@@ -308,3 +320,52 @@ def test_names_of_strangers_do_no_harm(service: InProcessService, form: str) -> 
     assert "https://evil.example" not in text or form == "csv"
     assert "\u202e" not in text or form == "csv"
     assert form != "csv" or "'=HYPERLINK" in text
+
+
+def test_another_time_zone_sends_no_report_again(service: InProcessService) -> None:
+    report_id = save(service, "reports", name="Daily", schedule="daily", recipients=["a@b.example"])
+    time = [ms("2026-12-02T09:00:00Z")]
+    watermarks = TopicWatermarks(Settings(), TableOffsets("", "", 1), lambda: time[0])
+    dependencies = structs.replace(
+        service.dependencies,
+        clock=lambda: time[0],
+        freshness=FreshnessTracker(watermarks, lambda: time[0]),
+    )
+    watermarks.add(Measurement(0, {kind.table.name: time[0] for kind in KINDS}))
+    reports = ReportsDue(dependencies, service.store.notices())
+    assert asyncio.run(reports.write_due()) == 1
+
+    zone = {"timezone": "Europe/Berlin"}
+    assert service.ask("PATCH", "/v1/websites/shop", zone, key="acme-admin").status == 200
+    asyncio.run(reports.write_due())
+
+    assert len(service.store.notices().history(9, report_id=report_id)) == 1
+
+
+def test_a_report_is_read_once_for_all_its_recipients(
+    service: InProcessService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read, make = [], make_report
+
+    async def counted(*arguments: Any) -> Any:
+        read.append(1)
+        return await make(*arguments)
+
+    monkeypatch.setattr(deliver, "make_report", counted)
+    people = [f"p{i}@shop.example" for i in range(30)]
+    report_id = save(service, "reports", name="Daily", schedule="daily", recipients=people)
+    path = f"/v1/reports/{report_id}/send"
+    assert service.ask("POST", path, {}, key="acme-admin").status == 200
+    mailbox: Any = Mailbox()
+    access = structs.replace(service.dependencies.access, mailer=mailbox)
+    dependencies = structs.replace(service.dependencies, access=access)
+    deliveries = deliver.Deliveries(dependencies, service.store.notices())
+
+    async def all_due() -> None:
+        while await deliveries.deliver_due():
+            pass
+
+    asyncio.run(all_due())
+
+    assert len(mailbox.mails) == 30
+    assert len(read) == 1

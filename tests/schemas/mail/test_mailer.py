@@ -2,6 +2,9 @@
 
 import asyncio
 import socket
+import struct
+import time
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -170,3 +173,41 @@ def test_a_subject_begins_no_header(line_break: str) -> None:
 
 def test_without_a_server_there_is_no_mailer() -> None:
     assert open_mailer(Settings()) is None
+
+
+def test_a_server_that_takes_a_mail_and_hangs_up_has_it() -> None:
+    listener = socket.create_server(("127.0.0.1", 0))
+    replies = [b"250 a\r\n", b"250 ok\r\n", b"250 ok\r\n", b"354 go\r\n", b"250 queued\r\n"]
+
+    def serve() -> None:
+        connection, _ = listener.accept()
+        connection.sendall(b"220 a\r\n")
+        for reply in replies:
+            text = b""
+            end = b"\r\n.\r\n" if reply == replies[-1] else b"\r\n"
+            while not text.endswith(end):
+                text += connection.recv(65_536)
+            if reply == replies[-1]:  # reset, not closed
+                connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            connection.sendall(reply)
+        time.sleep(0.02)
+        connection.close()
+
+    with ThreadPoolExecutor(1) as threads:
+        served = threads.submit(serve)
+        send(f"smtp://127.0.0.1:{listener.getsockname()[1]}")
+        served.result()
+    listener.close()
+
+
+@pytest.mark.parametrize("replies", [{"RCPT": "550 5.1.1 no such mailbox"}, None])
+def test_tenants_are_told_no_host_of_the_mail_server(replies: dict[str, str] | None) -> None:
+    if replies is None:
+        error = failure(f"smtp://127.0.0.1:{free_port()}")
+        assert error.public == "the mail server cannot be reached"
+    else:
+        with SmtpServer(replies=replies) as server:
+            error = failure(f"smtp://127.0.0.1:{server.port}")
+        assert error.public == "the mail server replied 550 5.1.1 no such mailbox"
+    assert "127.0.0.1" in str(error)
+    assert "127.0.0.1" not in error.public

@@ -6,6 +6,7 @@ from threading import Barrier
 from typing import Any, TypeVar
 
 import pytest
+from msgspec import structs
 
 from schemas.registry import Alert, Organization, RegistryStore, Report, Website
 from schemas.registry.notices import (
@@ -356,3 +357,43 @@ def test_notices_are_no_change_of_the_registry_and_in_no_backup(stores: Stores) 
 
     assert store.read_version() == before
     assert "ops@shop.example" not in repr(store.read_contents())
+
+
+def test_an_erasure_leaves_no_rows_in_what_was_told(
+    stores: Stores, notices: RegistryNotices
+) -> None:
+    content = {**CONTENT, "text": "1 new from 09:00 to 10:00 on 30 November: ann@mail.example"}
+    told = structs.replace(fired(), content=content)
+    numbers = structs.replace(fired("alert_2"), content={**CONTENT, "rows": []})
+    for notice in (told, numbers):
+        notices.add(notice, [OPS], NOW)
+
+    notices.forget_rows("globex")
+    notices.forget_rows("acme", "blog")
+    assert notices.history(9, alert_id="alert_1")[0][0] == told
+    notices.forget_rows("acme", "shop")
+
+    [(erased, [delivery])] = notices.history(9, alert_id="alert_1")
+    assert erased.content == {
+        **CONTENT,
+        "text": "1 new from 09:00 to 10:00 on 30 November",
+        "rows": [],
+    }
+    assert delivery.state == "due"
+    assert notices.history(9, alert_id="alert_2")[0][0] == numbers
+
+
+def test_no_organization_fills_all_turns(stores: Stores, notices: RegistryNotices) -> None:
+    store, more = stores[0], {"organization_id": "globex", "website_id": "rival", **WHEN}
+    store.create(Organization(id="globex", name="globex", plan="free", **WHEN))
+    store.create(Website(id="rival", organization_id="globex", domain="rival.example", **WHEN))
+    store.create(Alert(id="alert_3", name="alert_3", condition="nothing", **more))
+    crowd = [Target("email", f"{i}@shop.example") for i in range(40)]
+    notices.add(fired(), crowd, NOW - 60_000)
+    rival = new_notice(NoticeEvent.FIRED, "rival", HOUR, NOW, alert_id="alert_3", content=CONTENT)
+    notices.add(rival, [OPS], NOW)
+
+    due = notices.due(NOW, 20)
+
+    assert len(due) == 20
+    assert [notice.website_id for _, notice in due].count("rival") == 1
