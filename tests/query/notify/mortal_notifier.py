@@ -64,6 +64,7 @@ async def work(folder: str, smtp_port: str, now_ms: int, steps: Steps) -> None:
         query_memory_mb=256,
         query_threads=1,
     )
+    setattr(deliver, "CONCURRENCY", 1)  # noqa: B010 - one after the other, so that steps are known
     for name in WRITES:
         setattr(RegistryNotices, name, steps.around(name, getattr(RegistryNotices, name)))
     setattr(Mailer, "send", steps.around_sending("mail", Mailer.send))  # noqa: B010
