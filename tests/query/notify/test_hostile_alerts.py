@@ -296,3 +296,16 @@ def test_a_huge_number_is_short_in_words(shop: Checked) -> None:
 
     [(_, _, text)] = shop.told(alert_id)
     assert text.startswith("1e+308 n from 02:00")
+
+
+@pytest.mark.parametrize("condition", ["above", "nothing"])
+def test_a_column_of_texts_is_a_problem_and_no_number(shop: Checked, condition: str) -> None:
+    shop.service.holds(an_error("boom", at=day("02:10")))
+    query = {"parameters": ["error_types"]}
+    threshold = {"threshold": 1} if condition == "above" else {}
+    alert_id = shop.save(condition, standardQuery=query, column="name", **threshold)
+
+    shop.check(day("03:01"))
+
+    assert shop.told(alert_id) == []
+    assert shop.state(alert_id).problem == "'column' is 'name', which is no number"
