@@ -289,6 +289,8 @@ def _judged(alert: Alert, span_rows: SpanRows) -> Finding:
         raise Unavailable(
             f"'column' is '{alert.column}', which the result has not; it has {names}"
         ) from None
+    except ValueError:
+        raise Unavailable(f"'column' is '{alert.column}', which is no number") from None
     match alert.condition:
         case "nothing":
             return nothing_arrived(value)
