@@ -302,7 +302,7 @@ def test_a_huge_number_is_short_in_words(shop: Checked) -> None:
 def test_a_column_of_texts_is_a_problem_and_no_number(shop: Checked, condition: str) -> None:
     shop.service.holds(an_error("boom", at=day("02:10")))
     query = {"parameters": ["error_types"]}
-    threshold = {"threshold": 1} if condition == "above" else {}
+    threshold: dict[str, Any] = {"threshold": 1} if condition == "above" else {}
     alert_id = shop.save(condition, standardQuery=query, column="name", **threshold)
 
     shop.check(day("03:01"))
