@@ -179,7 +179,7 @@ def test_what_is_new_among_too_many_rows_is_not_said(
     shop.check(day("03:01"))
 
     assert shop.told(alert_id) == []
-    assert shop.state(alert_id).problem.startswith("The 30 days before have more than 2 rows")
+    assert shop.state(alert_id).problem.startswith("The 30 days before have 2 rows or more")
 
 
 def test_a_clock_that_was_ahead_for_a_moment_silences_no_alert(shop: Checked) -> None:
@@ -309,3 +309,13 @@ def test_a_column_of_texts_is_a_problem_and_no_number(shop: Checked, condition: 
 
     assert shop.told(alert_id) == []
     assert shop.state(alert_id).problem == "'column' is 'name', which is no number"
+
+
+def test_new_rows_of_types_with_short_pages_are_found(shop: Checked) -> None:
+    shop.service.holds(a_view("/", at=day("02:10")))
+    alert_id = shop.save("new", standardQuery={"parameters": ["session_list"]})
+
+    shop.check(day("03:01"))
+
+    assert shop.state(alert_id).problem == ""
+    assert [event for event, *_ in shop.told(alert_id)] == ["fired"]
