@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from query.engine.topic_watermarks import Measurement
-from query.notify import rules, saved_queries
+from query.notify import deliver, rules, saved_queries
 from query.notify.alert_message import alert_message
 from query.notify.channels import KINDS, OpenedChannel, Outgoing
 from query.notify.deliver import Deliveries
@@ -319,3 +319,25 @@ def test_new_rows_of_types_with_short_pages_are_found(shop: Checked) -> None:
 
     assert shop.state(alert_id).problem == ""
     assert [event for event, *_ in shop.told(alert_id)] == ["fired"]
+
+
+def test_an_organization_sends_so_many_mails_an_hour(
+    shop: Checked, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Recipients are anybody's addresses, and an alert may fire every quarter of an hour."""
+    monkeypatch.setattr(deliver, "MAX_MAILS_AN_HOUR", 3, raising=False)
+    shop.service.holds(a_view("/", at=day("02:10")))
+    people = [f"stranger{i}@elsewhere.example" for i in range(5)]
+    alert_id = shop.save("above", threshold=0, metricsQuery=VIEWS, recipients=people)
+    shop.check(day("03:01"))
+    mailbox, deliveries = delivering(shop)
+
+    shop.runner.run(deliveries.deliver_due())
+
+    assert len(mailbox.mails) == 3
+    problems = [one for one in states(shop, alert_id) if one[1] == "trying"]
+    problem = "The organization has sent 3 mails in this hour; more are sent in the next"
+    assert problems == [("email", "trying", problem)] * 2
+    shop.time[0] = ms(day("04:00"))
+    shop.runner.run(deliveries.deliver_due())
+    assert len(mailbox.mails) == 5
