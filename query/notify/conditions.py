@@ -99,12 +99,15 @@ def new_rows(rows: Sequence[Row], earlier: Sequence[Row], groups: Sequence[str])
 def number_in(rows: Sequence[Row], column: str | None) -> float | None:
     """The number of the first row: that of the column, or the first; None without one.
 
-    KeyError when the row has no such column.
+    KeyError when the row has no such column, ValueError when it has a text.
     """
     if not rows:
         return None
     if column is not None:
-        return _number(rows[0][column])
+        number = _number(rows[0][column])
+        if number is None and rows[0][column] is not None:
+            raise ValueError(column)
+        return number
     return next((n for n in map(_number, rows[0].values()) if n is not None), None)
 
 

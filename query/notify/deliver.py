@@ -6,6 +6,7 @@ Killed between sending and writing, a delivery is sent again two minutes later, 
 
 import asyncio
 import logging
+from collections import Counter
 from collections.abc import Mapping
 
 from query.dependencies import QueryDependencies
@@ -37,6 +38,8 @@ MAX_REPORTS = 8
 """In memory."""
 SEND_SECONDS = 90.0
 """For one attempt, less than the time until the next."""
+MAX_MAILS_AN_HOUR, HOUR_MS = 2_000, 3_600_000
+"""Of one organization: recipients have not agreed to anything."""
 NO_MAIL = "No mail is sent here: the operator sets TIDEMARK_SMTP_URL"
 FAULT = "An internal error; the log of the query service has more"
 NO_CHANNEL = "The channel was deleted"
@@ -54,6 +57,8 @@ class Deliveries:
         self._http = GuardedHttp(dependencies.webhook_networks)
         self._reports: dict[str, asyncio.Future[MadeReport]] = {}
         """Those that were made last, by notice."""
+        self._mails: Counter[tuple[str, int]] = Counter()
+        """Mails of an organization in an hour."""
 
     async def deliver_due(self) -> int:
         """Try what is due, a batch at most; the number of attempts."""
@@ -186,11 +191,25 @@ class Deliveries:
         else:
             made = await self._made(source, notice)
             mail = mail_of(dependencies, made, recipient, delivery.id)
+        self._count_mail(website.organization_id)
         try:
             await dependencies.access.mailer.send(mail)
         except MailNotSent as error:
             log.warning("mail not sent", extra={"delivery": delivery.id, "reason": str(error)})
             raise NotSent(error.public) from None
+
+    def _count_mail(self, organization_id: str) -> None:
+        """NotSent when the organization has sent too many."""
+        hour, into_hour_ms = divmod(self._dependencies.clock(), HOUR_MS)
+        if (organization_id, hour) not in self._mails:
+            self._mails = Counter({key: n for key, n in self._mails.items() if key[1] == hour})
+        if self._mails[organization_id, hour] >= MAX_MAILS_AN_HOUR:
+            raise NotSent(
+                f"The organization has sent {MAX_MAILS_AN_HOUR:,} mails in this hour; more are "
+                "sent in the next",
+                (HOUR_MS - into_hour_ms) / 1000,
+            )
+        self._mails[organization_id, hour] += 1
 
 
 def open_channel(channel: Channel, secret: bytes) -> OpenedChannel:

@@ -3,11 +3,13 @@
 After a pause only the newest period is sent.
 """
 
+import asyncio
+
 from msgspec import structs
 
 from query.dependencies import QueryDependencies
 from query.notify.rules import GRACE_MS
-from query.reports.schedule import Period, Schedule, due_ms, last_due
+from query.reports.schedule import Period, Schedule, due_ms, last_due, next_due_ms
 from schemas.registry import Report, Website
 from schemas.registry.notices import (
     Notice,
@@ -24,8 +26,8 @@ class ReportsDue:
     def __init__(self, dependencies: QueryDependencies, notices: RegistryNotices) -> None:
         self._dependencies = dependencies
         self._notices = notices
-        self._written: dict[str, int] = {}
-        """End of the period whose notice is written, by report."""
+        self._waiting: dict[str, tuple[Report, str, int, int]] = {}
+        """Reports with the zone in which they have nothing to do from one instant to another."""
 
     async def write_due(self) -> int:
         """The number of notices that were written."""
@@ -40,18 +42,22 @@ class ReportsDue:
     async def _write(self, report: Report, website: Website) -> bool:
         now, watermark = self._dependencies.clock(), self._dependencies.freshness.newest_watermark()
         schedule, zone = Schedule(report.schedule), website.timezone
-        period = last_due(schedule, report.hour, zone, now)
-        is_new = due_ms(period, report.hour, zone) >= report.created_at
-        is_written = self._written.get(report.id) == period.end_ms
-        if is_written or not is_new or watermark is None or watermark < period.end_ms + GRACE_MS:
+        waiting = self._waiting.get(report.id)
+        if waiting and waiting[:2] == (report, zone) and waiting[2] <= now < waiting[3]:
             return False
-        notice = report_notice(report, period, now)
-        saved = self._dependencies.registry.saved.of_website(website.id)
-        targets = targets_of(report, saved.by_id)
-        added = await self._dependencies.in_registry(
-            lambda: self._notices.add(notice, targets, now)
-        )
-        self._written[report.id] = period.end_ms
+        await asyncio.sleep(0)  # all of them at once take long
+        period, added = last_due(schedule, report.hour, zone, now), False
+        if due_ms(period, report.hour, zone) >= report.created_at:
+            if watermark is None or watermark < period.end_ms + GRACE_MS:
+                return False
+            notice = report_notice(report, period, now)
+            saved = self._dependencies.registry.saved.of_website(website.id)
+            targets = targets_of(report, saved.by_id)
+            added = await self._dependencies.in_registry(
+                lambda: self._notices.add(notice, targets, now)
+            )
+        until = next_due_ms(schedule, report.hour, zone, now)
+        self._waiting[report.id] = (report, zone, now, until)
         return added
 
 

@@ -26,6 +26,8 @@ from query.notify.conditions import (
 )
 from query.notify.saved_queries import SavedQuery, Span, SpanRows, ask, query_of
 from query.notify.span_text import span_text
+from query.request.subject import SubjectKind
+from query.standard.query_types import find_query_type
 from schemas.errors import ApiError, Unavailable
 from schemas.http.limit_counts import COLLECTOR
 from schemas.plans import NO_LIMIT, Group, limit_for
@@ -259,10 +261,19 @@ def _query(alert: Alert) -> SavedQuery:
     query = query_of(alert)
     if alert.condition != "new":
         return query
-    body = {**query.body, "limit": NEW_ROWS, "page": 1}
+    body = {**query.body, "limit": _most_rows(query), "page": 1}
     if "parameters" in body:
         body["parameters"] = [_without_page(parameter) for parameter in body["parameters"]]
     return structs.replace(query, body=body)
+
+
+def _most_rows(query: SavedQuery) -> int:
+    """How many rows are compared to find new ones."""
+    if query.language != "standard_query":
+        return NEW_ROWS
+    [parameter] = query.body["parameters"]
+    name = parameter if isinstance(parameter, str) else parameter["name"]
+    return min(NEW_ROWS, find_query_type(name, SubjectKind.WEBSITE).max_limit)
 
 
 def _without_page(parameter: str | Mapping[str, Any]) -> str | Mapping[str, Any]:
@@ -274,9 +285,10 @@ def _without_page(parameter: str | Mapping[str, Any]) -> str | Mapping[str, Any]
 def _judged(alert: Alert, span_rows: SpanRows) -> Finding:
     current, *others = span_rows.rows
     if alert.condition == "new":
-        if len(others[0]) >= NEW_ROWS:
+        most = _most_rows(query_of(alert))
+        if len(others[0]) >= most:
             raise Unavailable(
-                f"The {spans.NEW_DAYS} days before have more than {NEW_ROWS:,} rows; use fewer "
+                f"The {spans.NEW_DAYS} days before have {most:,} rows or more; use fewer "
                 "dimensions, or filters"
             )
         return new_rows(current, others[0], span_rows.groups)
@@ -287,6 +299,8 @@ def _judged(alert: Alert, span_rows: SpanRows) -> Finding:
         raise Unavailable(
             f"'column' is '{alert.column}', which the result has not; it has {names}"
         ) from None
+    except ValueError:
+        raise Unavailable(f"'column' is '{alert.column}', which is no number") from None
     match alert.condition:
         case "nothing":
             return nothing_arrived(value)

@@ -79,6 +79,8 @@ def validated(call: Call, before: SavedRecord, record: SavedRecord) -> SavedReco
     """The updated record, validated; Malformed."""
     check_references(call, record, before)
     if isinstance(record, Channel) and isinstance(before, Channel):
+        if record.kind != before.kind:
+            raise Malformed(f"'kind' is '{before.kind}' and cannot change; create another channel")
         is_moved = record.address != before.address  # what is given is sealed differently
         if is_moved and record.token is not None and record.token == before.token:
             raise Malformed(

@@ -234,8 +234,6 @@ def test_a_long_name_is_cut() -> None:
         ([{"share": None, "visits": 2}], None, 2),
         ([{"share": None, "visits": 2}], "share", None),
         ([{"path": "/", "bot": True}], None, None),
-        ([{"path": "/", "bot": True}], "path", None),
-        ([{"path": "/", "bot": True}], "bot", None),
         ([{"visits": 0}], None, 0),
     ],
 )
@@ -263,3 +261,9 @@ def test_a_column_that_the_result_has_not_is_an_error() -> None:
 )
 def test_numbers_for_people(value: float, text: str) -> None:
     assert shown(value) == text
+
+
+@pytest.mark.parametrize("column", ["path", "bot"])
+def test_a_column_that_is_no_number_is_an_error(column: str) -> None:
+    with pytest.raises(ValueError, match=column):
+        number_in([{"path": "/", "bot": True}], column)

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from query.notify import rules, saved_queries
+from query.notify import deliver, rules, saved_queries
 from query.notify.alert_message import alert_message
 from query.notify.channels import KINDS, OpenedChannel, Outgoing
 from query.notify.deliver import Deliveries
@@ -178,7 +178,7 @@ def test_what_is_new_among_too_many_rows_is_not_said(
     shop.check(day("03:01"))
 
     assert shop.told(alert_id) == []
-    assert shop.state(alert_id).problem.startswith("The 30 days before have more than 2 rows")
+    assert shop.state(alert_id).problem.startswith("The 30 days before have 2 rows or more")
 
 
 def test_a_clock_that_was_ahead_for_a_moment_silences_no_alert(shop: Checked) -> None:
@@ -294,3 +294,48 @@ def test_a_huge_number_is_short_in_words(shop: Checked) -> None:
 
     [(_, _, text)] = shop.told(alert_id)
     assert text.startswith("1e+308 n from 02:00")
+
+
+@pytest.mark.parametrize("condition", ["above", "nothing"])
+def test_a_column_of_texts_is_a_problem_and_no_number(shop: Checked, condition: str) -> None:
+    shop.service.holds(an_error("boom", at=day("02:10")))
+    query = {"parameters": ["error_types"]}
+    threshold: dict[str, Any] = {"threshold": 1} if condition == "above" else {}
+    alert_id = shop.save(condition, standardQuery=query, column="name", **threshold)
+
+    shop.check(day("03:01"))
+
+    assert shop.told(alert_id) == []
+    assert shop.state(alert_id).problem == "'column' is 'name', which is no number"
+
+
+def test_new_rows_of_types_with_short_pages_are_found(shop: Checked) -> None:
+    shop.service.holds(a_view("/", at=day("02:10")))
+    alert_id = shop.save("new", standardQuery={"parameters": ["session_list"]})
+
+    shop.check(day("03:01"))
+
+    assert shop.state(alert_id).problem == ""
+    assert [event for event, *_ in shop.told(alert_id)] == ["fired"]
+
+
+def test_an_organization_sends_so_many_mails_an_hour(
+    shop: Checked, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Recipients are anybody's addresses, and an alert may fire every quarter of an hour."""
+    monkeypatch.setattr(deliver, "MAX_MAILS_AN_HOUR", 3, raising=False)
+    shop.service.holds(a_view("/", at=day("02:10")))
+    people = [f"stranger{i}@elsewhere.example" for i in range(5)]
+    alert_id = shop.save("above", threshold=0, metricsQuery=VIEWS, recipients=people)
+    shop.check(day("03:01"))
+    mailbox, deliveries = delivering(shop)
+
+    shop.runner.run(deliveries.deliver_due())
+
+    assert len(mailbox.mails) == 3
+    problems = [one for one in states(shop, alert_id) if one[1] == "trying"]
+    problem = "The organization has sent 3 mails in this hour; more are sent in the next"
+    assert problems == [("email", "trying", problem)] * 2
+    shop.time[0] = ms(day("04:00"))
+    shop.runner.run(deliveries.deliver_due())
+    assert len(mailbox.mails) == 5

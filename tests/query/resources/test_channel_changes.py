@@ -106,9 +106,11 @@ def test_what_no_product_takes_is_refused_when_it_is_saved(
 
 
 def test_a_channel_stays_one_of_its_kind(service: InProcessService) -> None:
+    """A webhook that was something else would have no secret, and its requests no signature."""
     path = f"channels/{save(service, 'channels', **SLACK)}"
 
-    assert change(service, path, kind="ntfy", address="https://ntfy.sh/") == (
+    assert change(service, path, kind="webhook") == (
         400,
-        "'address' must end with the topic, as https://ntfy.sh/my-topic",
+        "'kind' is 'slack' and cannot change; create another channel",
     )
+    assert change(service, path, kind="slack") == (200, "")

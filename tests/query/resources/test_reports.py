@@ -12,9 +12,10 @@ from msgspec import structs
 from query.engine.freshness import FreshnessTracker
 from query.engine.table_offsets import TableOffsets
 from query.engine.topic_watermarks import Measurement, TopicWatermarks
-from query.notify import deliver
+from query.notify import deliver, reports_due
 from query.notify.report_mails import make_report
 from query.notify.reports_due import ReportsDue
+from query.reports import schedule
 from schemas.kinds import KINDS
 from schemas.runtime.settings import Settings
 from tests.query.lake import Stored, a_view, an_event
@@ -322,9 +323,8 @@ def test_names_of_strangers_do_no_harm(service: InProcessService, form: str) -> 
     assert form != "csv" or "'=HYPERLINK" in text
 
 
-def test_another_time_zone_sends_no_report_again(service: InProcessService) -> None:
-    report_id = save(service, "reports", name="Daily", schedule="daily", recipients=["a@b.example"])
-    time = [ms("2026-12-02T09:00:00Z")]
+def scheduled(service: InProcessService, time: list[int]) -> ReportsDue:
+    """Reports that are due at the time of the test, when everything until then is stored."""
     watermarks = TopicWatermarks(Settings(), TableOffsets("", "", 1), lambda: time[0])
     dependencies = structs.replace(
         service.dependencies,
@@ -332,7 +332,12 @@ def test_another_time_zone_sends_no_report_again(service: InProcessService) -> N
         freshness=FreshnessTracker(watermarks, lambda: time[0]),
     )
     watermarks.add(Measurement(0, {kind.table.name: time[0] for kind in KINDS}))
-    reports = ReportsDue(dependencies, service.store.notices())
+    return ReportsDue(dependencies, service.store.notices())
+
+
+def test_another_time_zone_sends_no_report_again(service: InProcessService) -> None:
+    report_id = save(service, "reports", name="Daily", schedule="daily", recipients=["a@b.example"])
+    reports = scheduled(service, [ms("2026-12-02T09:00:00Z")])
     assert asyncio.run(reports.write_due()) == 1
 
     zone = {"timezone": "Europe/Berlin"}
@@ -369,3 +374,27 @@ def test_a_report_is_read_once_for_all_its_recipients(
 
     assert len(mailbox.mails) == 30
     assert len(read) == 1
+
+
+def test_many_reports_that_are_not_due_take_no_time(
+    service: InProcessService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    report_id = save(service, "reports", name="Daily", schedule="daily")
+    calls, last_due, time = [], schedule.last_due, [ms("2026-12-02T09:00:00Z")]
+
+    def counted(*arguments: Any) -> Any:
+        calls.append(arguments)
+        return last_due(*arguments)
+
+    monkeypatch.setattr(reports_due, "last_due", counted)
+    reports = scheduled(service, time)
+
+    for at in ("02T09:00", "02T09:01", "03T06:59", "03T07:00"):
+        time[0] = ms(f"2026-12-{at}:00Z")
+        asyncio.run(reports.write_due())
+
+    assert len(calls) == 2
+    assert len(service.store.notices().history(9, report_id=report_id)) == 1
+    time[0] = ms("2026-12-02T08:00:00Z")  # the clock was ahead
+    asyncio.run(reports.write_due())
+    assert len(calls) == 3
