@@ -14,6 +14,7 @@ from msgspec.structs import FieldInfo, replace
 from deploy.cli.context import CliContext, require_changes
 from deploy.cli.notices import add_notice_commands
 from deploy.cli.record_commands import RecordGroup
+from query.resources.saved_references import REFERRED, refuse_unknown
 from query.resources.saved_types import (
     SAVED_TYPES,
     SavedType,
@@ -105,6 +106,7 @@ def _group(saved: SavedType) -> RecordGroup:
         body = convert_body(saved.bodies.new, _members(saved, _given(options)))
         owner, secret = store.get(Website, website), _secret(store)
         record = new_record(saved.record, owner, body, now_ms(), secret)
+        refuse_unknown(record, _referred(store, website))
         if isinstance(record, Share) and record.filters:
             click.echo(FILTERED_SHARE, err=True)
         return with_secret(record, secret)
@@ -120,9 +122,14 @@ def _group(saved: SavedType) -> RecordGroup:
         secret = _secret(store)
         changes = given_fields(convert_body(saved.bodies.changes, members), secret)
         record = store.get(saved.record, record_id)
-        return store.revise(
-            record, now_ms(), lambda it: changed_record(replace(it, **changes), secret)
-        )
+        referred = _referred(store, record.website_id)
+
+        def changed(current: SavedRecord) -> SavedRecord:
+            updated = replace(current, **changes)
+            refuse_unknown(updated, referred, current)
+            return changed_record(updated, secret)
+
+        return store.revise(record, now_ms(), changed)
 
     if saved.record is Alert or saved.record is Report:
         add_notice_commands(group, saved.record)
@@ -132,6 +139,15 @@ def _group(saved: SavedType) -> RecordGroup:
 def _secret(store: RegistryStore) -> bytes:
     """What seals fields that are never shown again."""
     return store.sign_ins().read(now_ms()).secret
+
+
+def _referred(store: RegistryStore, website_id: str) -> Mapping[str, SavedRecord]:
+    """Records of the website that others name, by id."""
+    return {one.id: one for kind in REFERRED for one in store.list(kind, website_id=website_id)}
+
+
+def _value_rule(field: FieldInfo) -> str:
+    return "use true or false" if field.default in (True, False) else "use a number"
 
 
 def _options(saved: SavedType, new: bool) -> Iterator[Callable[[Any], Any]]:
@@ -186,6 +202,10 @@ def _members(saved: SavedType, options: Mapping[str, Any]) -> dict[str, Any]:
                 members[field.encode_name] = msgspec.json.decode(text)
             except msgspec.DecodeError as error:
                 option = field.name.replace("_", "-")
+                if field.name in JSON_VALUES:
+                    raise click.UsageError(
+                        f"--{option} is '{text}'; {_value_rule(field)}"
+                    ) from None
                 raise click.UsageError(f"--{option} is not valid JSON: {error}") from None
     return members
 

@@ -1,6 +1,7 @@
 """What an alert tells: title, sentence and facts from the numbers of its notice."""
 
 from query.dependencies import QueryDependencies
+from query.metrics.metrics import BY_NAME
 from query.notify.message import Fact, Message
 from query.notify.span_text import span_text
 from query.reports.texts import one_line, without_links
@@ -13,6 +14,8 @@ TITLES = {
     NoticeEvent.RECOVERED: "Over: {name}",
     NoticeEvent.TEST: "Test: {name}",
 }
+VIEWS = {"errors": "errors", "web_vitals": "vitals"}
+"""Views of the dashboard by the table that they are about."""
 TEST_SENTENCE = "This is a test: the alert has not fired, and its channels and recipients work."
 
 
@@ -37,7 +40,7 @@ def alert_message(
         title=f"{TITLES[notice.event].format(name=name)} · {domain}",
         sentence=sentence,
         facts=tuple(facts),
-        link=f"{dependencies.access.query_url}/{website.id}/setup?section=alerts",
+        link=f"{dependencies.access.query_url}/{website.id}/{_view(alert)}",
         website=website.domain,
         data={
             "type": f"alert.{notice.event.value}",
@@ -49,6 +52,18 @@ def alert_message(
         },
         occurred_at=notice.created_at,
     )
+
+
+def _view(alert: Alert) -> str:
+    """The view of the dashboard that has the numbers, as far as one is about them."""
+    if alert.signal is not None:
+        return "setup?part=alerts"
+    terms = (alert.metrics_query or {}).get("metrics") or []
+    names = [term if isinstance(term, str) else str(term.get("metric")) for term in terms]
+    if any(name.startswith("conversion") for name in names):
+        return "goals"
+    tables = {table.name for name in names if name in BY_NAME for table in BY_NAME[name].tables}
+    return next((view for table, view in VIEWS.items() if table in tables), "overview")
 
 
 def condition_text(alert: Alert) -> str:

@@ -177,7 +177,7 @@ class Alerts:
         span_rows = await ask(self._dependencies, check.website, _query(alert), asked)
         if span_rows.watermark_ms is None or span_rows.watermark_ms < check.span[1]:
             return None
-        return _judged(alert, span_rows)
+        return _judged(check, span_rows)
 
     async def _signal(self, check: Check) -> float | None:
         dependencies, website = self._dependencies, check.website
@@ -282,7 +282,8 @@ def _without_page(parameter: str | Mapping[str, Any]) -> str | Mapping[str, Any]
     return {name: value for name, value in parameter.items() if name not in ("limit", "page")}
 
 
-def _judged(alert: Alert, span_rows: SpanRows) -> Finding:
+def _judged(check: Check, span_rows: SpanRows) -> Finding:
+    alert = check.alert
     current, *others = span_rows.rows
     if alert.condition == "new":
         most = _most_rows(query_of(alert))
@@ -307,14 +308,18 @@ def _judged(alert: Alert, span_rows: SpanRows) -> Finding:
         case "rises" | "falls":
             return against_earlier(alert, value, earlier[0])
         case "spike" | "drop":
-            return against_usual(alert, value, _since_first_event(earlier))
+            return against_usual(alert, value, _since_first_event(earlier, check))
     return against_threshold(alert, value)
 
 
-def _since_first_event(history: Sequence[float | None]) -> Sequence[float]:
-    """Values from the newest to the oldest, without those from before the first event."""
-    values = [value or 0.0 for value in history]
-    while values and values[-1] == 0:
+def _since_first_event(history: Sequence[float | None], check: Check) -> Sequence[float]:
+    """Values from the newest to the oldest, without those from before the first event.
+
+    A website that exists has had its first event, as far as anybody knows; imports are older.
+    """
+    values, created_at = [value or 0.0 for value in history], check.website.created_at
+    starts = [start for start, _ in _compared(check)]
+    while values and values[-1] == 0 and starts[len(values) - 1] < created_at:
         values.pop()
     return values
 

@@ -4,6 +4,7 @@ The numbers come from metrics queries and custom queries, like those of the dash
 show as a mail, a PDF or a CSV file is made of this value alone.
 """
 
+import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import cache, partial
 from importlib.resources import files
@@ -112,7 +113,7 @@ def device_name(device: str) -> str:
     return device[:1].upper() + device[1:]
 
 
-HEADLINES = ("visitors", "visits", "page_views", "bounce_rate", "visit_duration")
+HEADLINES = ("visitors", "visits", "page_views", "bounce_rate", "median_visit_duration")
 BREAKDOWNS = (
     Breakdown("Top pages", "Page", "path", ("page_views", "visitors"), MAX_ROWS, ""),
     Breakdown("Channels", "Channel", "visit.channel", ("visitors", "visits"), 6, "Unknown"),
@@ -129,7 +130,7 @@ LABELS: Mapping[str, str] = {
     "visits": "Visits",
     "page_views": "Page views",
     "bounce_rate": "Bounce rate",
-    "visit_duration": "Visit duration",
+    "median_visit_duration": "Median visit duration",
 }
 
 
@@ -283,13 +284,25 @@ async def _exploration(ask: Ask, record: object, filters: Filters, period: Perio
     columns = tuple(rows[0])[:MAX_COLUMNS] if rows else ()
     return Table(
         record.name,
-        columns,
+        tuple(map(_heading, columns)),
         tuple(
             Row(_name(row[columns[0]]), tuple(row[column] for column in columns[1:]))
             for row in rows[:MAX_ROWS]
         ),
+        units=tuple(map(_unit, columns[1:])) if language == METRICS else (),
         problem="" if rows else "There are no rows in this period.",
     )
+
+
+def _heading(column: str) -> str:
+    """As `Entry page` for `visit.entry_page`."""
+    words = re.split(r"[.:]", column)[-1].replace("_", " ")
+    return words[:1].upper() + words[1:]
+
+
+def _unit(column: str) -> Unit:
+    """Of a column of a metrics query."""
+    return BY_NAME[column].unit if column in BY_NAME else Unit.NUMBER
 
 
 async def _both(

@@ -50,11 +50,10 @@ async def alert_history(call: Call, alert: Alert) -> Response:
     return json_response(await history(call, alert_id=alert.id))
 
 
+WRITES = Access((KeyScope.WRITE_RECORDS, KeyScope.MANAGE_WEBSITES), also=(KeyScope.READ_DATA,))
 ACTIONS = (
     Action(
-        access=Access(
-            (KeyScope.WRITE_RECORDS, KeyScope.MANAGE_WEBSITES), also=(KeyScope.READ_DATA,)
-        ),
+        access=WRITES,
         run=test_alert,
         path="/test",
         operation_id="testAlert",
@@ -66,7 +65,7 @@ ACTIONS = (
         errors=(Conflict,),
     ),
     Action(
-        access=Access((KeyScope.READ_DATA,)),
+        access=WRITES,
         run=alert_history,
         method="GET",
         path="/history",

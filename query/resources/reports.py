@@ -5,6 +5,7 @@ import base64
 import re
 from collections.abc import Mapping, Sequence
 
+from msgspec import structs
 from starlette.responses import Response
 
 from query.dependencies import QUERY_ERRORS
@@ -121,7 +122,7 @@ def _disposition(content: Content, form: str) -> str:
 WRITES = Access((KeyScope.WRITE_RECORDS, KeyScope.MANAGE_WEBSITES), also=(KeyScope.READ_DATA,))
 ACTIONS = (
     Action(
-        access=Access((KeyScope.READ_DATA,), Group.QUERY),
+        access=structs.replace(WRITES, group=Group.QUERY),
         run=preview,
         method="GET",
         path="/preview",
@@ -150,7 +151,7 @@ ACTIONS = (
         errors=(Conflict,),
     ),
     Action(
-        access=Access((KeyScope.READ_DATA,)),
+        access=WRITES,
         run=report_history,
         method="GET",
         path="/history",

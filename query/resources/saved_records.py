@@ -1,6 +1,6 @@
 """Saved records of websites: a Resource for each of SAVED_TYPES."""
 
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -22,6 +22,7 @@ from query.resources.resource import (
     Verb,
     endpoints,
 )
+from query.resources.saved_references import refuse_unknown
 from query.resources.saved_types import (
     SAVED_TYPES,
     SavedType,
@@ -36,9 +37,7 @@ from schemas.http.auth import authorize_website
 from schemas.http.openapi import Parameter
 from schemas.registry import (
     Alert,
-    Board,
     Channel,
-    Exploration,
     KeyScope,
     Report,
     SavedRecord,
@@ -90,31 +89,9 @@ def validated(call: Call, before: SavedRecord, record: SavedRecord) -> SavedReco
 
 
 def check_references(call: Call, record: SavedRecord, before: SavedRecord | None = None) -> None:
-    """Malformed when it names a channel, exploration or board that its website does not have.
-
-    Those that it named before may be deleted: they hinder no other change.
-    """
+    """Malformed when it names a record that its website does not have."""
     saved = call.dependencies.registry.saved.of_website(record.website_id).by_id
-    named_before = {name for _, _, name in _references(before)} if before is not None else set()
-    for path, kind, name in _references(record):
-        if name not in named_before and not isinstance(saved.get(name), kind):
-            raise Malformed(f"'{path}' is '{name[:40]}'; the website has none of this id")
-
-
-def _references(record: SavedRecord) -> Iterator[tuple[str, type[SavedRecord], str]]:
-    """Where a record names another one of its website, of which class, and its id."""
-    if isinstance(record, Alert | Report):
-        for i, name in enumerate(record.channels):
-            yield f"channels[{i}]", Channel, name
-    if isinstance(record, Report):
-        for i, name in enumerate(record.explorations):
-            yield f"explorations[{i}]", Exploration, name
-        if record.board is not None:
-            yield "board", Board, record.board
-    if isinstance(record, Board):
-        for i, tile in enumerate(record.tiles):
-            if "exploration" in tile:
-                yield f"tiles[{i}].exploration", Exploration, tile["exploration"]
+    refuse_unknown(record, saved, before)
 
 
 def _website(call: Call) -> Website:
@@ -143,6 +120,7 @@ def _resource(saved: SavedType) -> Resource[Any]:
     needed = " or ".join(f"`{scope}`" for scope in saved.scopes)
     needed = " and ".join((needed, *(f"`{scope}`" for scope in saved.also)))
     writes = Access(saved.scopes, also=saved.also)
+    reads = writes if saved.names_people else READS
     one: Any = {
         "check": partial(check_website, saved),
         "parameters": (OWN_WEBSITE_PARAMETER,),
@@ -170,14 +148,14 @@ def _resource(saved: SavedType) -> Resource[Any]:
         list=List(
             where=lambda call: {"website_id": _website(call).id},
             beside=BESIDE.get(saved.record),
-            access=READS,
+            access=reads,
             operation_id=f"list{words.title().replace(' ', '')}",
             summary=f"List {words}, oldest first",
             parameters=(WEBSITE_PARAMETER, *page_parameters(words)),
         ),
         show=Show(
             **one,
-            access=READS,
+            access=reads,
             operation_id=f"show{name}",
             summary=f"Show {saved.a_word}",
             details=_details(saved),

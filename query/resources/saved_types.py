@@ -20,7 +20,6 @@ from query.resources.saved_validation import check_channel, validate_record
 from query.response.bodies import response_types
 from query.standard.request import StandardRequestBody
 from query.standard.sql.steps import Step
-from schemas.errors import Malformed
 from schemas.registry import (
     Alert,
     Alias,
@@ -87,6 +86,8 @@ class SavedType(Struct, frozen=True):
     """A body that updates one."""
     opens_data: bool = False
     """Whether a record lets others read data, so that writing one needs the right to read it."""
+    names_people: bool = False
+    """Whether a record has addresses, which only those read who may write it."""
 
     @property
     def scopes(self) -> Sequence[KeyScope]:
@@ -253,6 +254,7 @@ SAVED_TYPES = (
         },
         {"name": "Chat of the shop team"},
         opens_data=True,
+        names_people=True,
     ),
     SavedType(
         Alert,
@@ -270,6 +272,7 @@ SAVED_TYPES = (
         },
         {"threshold": 20, "mutedUntil": "2026-12-24T00:00:00.000Z"},
         opens_data=True,
+        names_people=True,
     ),
     SavedType(
         Board,
@@ -299,6 +302,7 @@ SAVED_TYPES = (
         },
         {"paused": True},
         opens_data=True,
+        names_people=True,
     ),
 )  # fmt: skip
 
@@ -334,8 +338,6 @@ def changed_record(record: SavedRecord, secret: bytes) -> SavedRecord:
     """The updated record, validated; Malformed."""
     record = validate_record(record)
     check_channel(record, secret)
-    if isinstance(record, Channel) and record.kind == WEBHOOK and not record.signing_secret:
-        raise Malformed("'kind' becomes webhook, which has a secret: create a channel of that kind")
     return record
 
 

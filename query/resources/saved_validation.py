@@ -3,6 +3,7 @@
 Raises Malformed with the field and the rule.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import singledispatch
@@ -76,6 +77,7 @@ UNUSUAL = ("spike", "drop")
 POSITIVE = ("rises", "falls", *UNUSUAL)
 MAX_ADDRESS_LENGTH = 254
 
+_QUIET_HOURS = re.compile(r"([01]\d|2[0-3]):[0-5]\d-([01]\d|2[0-3]):[0-5]\d", re.ASCII)
 ANY_RANGE = "today"
 ANY_CURRENCY = "EUR"
 
@@ -255,6 +257,8 @@ def _alert(alert: Alert) -> Alert:
         raise Malformed(f"'threshold' is {alert.threshold}; it is above 0 for '{alert.condition}'")
     if alert.condition in UNUSUAL and alert.every == "quarter_hour":
         raise Malformed(f"'every' of the condition '{alert.condition}' is hour, day or week")
+    if alert.quiet_hours is not None and not _QUIET_HOURS.fullmatch(alert.quiet_hours):
+        raise Malformed(f"'quietHours' is '{alert.quiet_hours}'; give two times, as 22:00-07:00")
     if alert.quiet_hours is not None and alert.quiet_hours[:5] == alert.quiet_hours[6:]:
         raise Malformed("'quietHours' begin and end at one time; leave them out for none")
     muted_until = alert.muted_until

@@ -27,6 +27,8 @@ def rule_message(error: str) -> str:
         return f"must be {_BOUND[match[1]]} {_format_number(match[2])}"
     if match := re.fullmatch(r"Expected `([^`]+)`, got `(\w+)`", error):
         return _type_mismatch(match[1].split(" | "), match[2])
+    if match := re.fullmatch(r"Expected `str` matching regex '\^\((\w+(?:\|\w+)+)\)\$.*'", error):
+        return f"must be one of {', '.join(match[1].split('|'))}"
     if match := re.fullmatch(r"Invalid (?:enum )?value (.+)", error):
         return f"has a value that is not allowed: {match[1]}"
     return f"is not valid: {error[:1].lower()}{error[1:]}"

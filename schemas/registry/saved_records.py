@@ -374,11 +374,10 @@ class Alert(SavedRecord, frozen=True, rename="camel", kw_only=True):
     quiet_hours: (
         Annotated[
             str,
-            Meta(
-                pattern=r"^([01]\d|2[0-3]):[0-5]\d-([01]\d|2[0-3]):[0-5]\d$(?!\n)",
-                max_length=11,
-                description="as 22:00-07:00, in the time zone of the website: what fires then is "
-                "told at the end",
+            _text(
+                "as 22:00-07:00, in the time zone of the website: what fires then is told at the "
+                "end",
+                11,
             ),
         ]
         | None

@@ -70,6 +70,8 @@ class Records(Struct, frozen=True, kw_only=True):
     """The subject that is deleted at the end: no other request is about it then."""
     reads: tuple[str, ...]
     """Scopes of which one is needed."""
+    reads_also: tuple[str, ...] = ()
+    """Scopes that reading needs besides."""
     writes: tuple[str, ...]
     also: tuple[str, ...] = ()
     """Scopes that creating and changing needs besides."""
@@ -84,7 +86,7 @@ class Records(Struct, frozen=True, kw_only=True):
     def requests(self) -> Iterator[Request]:
         """Reads and updates of each subject."""
         for subject in self.subjects:
-            yield self.request("GET", subject, scopes=self.reads)
+            yield self.request("GET", subject, scopes=self.reads, also=self.reads_also)
             if self.change is not None:
                 write: Any = {"scopes": self.writes, "also": self.also, "whole": self.whole}
                 yield self.request("PATCH", subject, body=self.change, **write)

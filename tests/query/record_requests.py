@@ -25,6 +25,7 @@ BODIES: Mapping[str, Mapping[str, Any]] = {
     "explorations": {"metricsQuery": {"metrics": ["visitors"]}},
     "channels": {"kind": "webhook", "address": "https://hooks.example/"},
     "alerts": {"condition": "nothing"},
+    "boards": {"tiles": [{"text": "a"}]},
     "reports": {},
 }
 NAMES = count()
@@ -92,18 +93,28 @@ CHANGES = {
 """Of aliases not the name, which is unique among all websites."""
 ID_NAMES = {"money": "money_property_id", "aliases": "alias_id"}
 OF_ANALYSTS = (
-    "goals", "segments", "annotations", "funnels", "explorations", "alerts", "reports"
+    "goals", "segments", "annotations", "funnels", "explorations", "alerts", "boards",
+    "reports",
 )  # fmt: skip
+NAMES_PEOPLE = ("channels", "alerts", "reports")
+"""They have addresses, which only those read who may write them."""
 OPEN_DATA = ("shares", "channels", "alerts", "reports")
 """They let others read data, so that creating and changing one needs the right to read it."""
+
+
+def _writes(kind: str) -> tuple[str, ...]:
+    return ("write:records", *MANAGE) if kind in OF_ANALYSTS else MANAGE
+
+
 SAVED_KINDS = {
     kind: Records(
         path=f"/v1/{kind}",
         id_name=ID_NAMES.get(kind, f"{kind[:-1]}_id"),
         subjects=(f"{kind}_shop", f"{kind}_rival", "nowhere"),
         removed=f"{kind}_rival",
-        reads=READ_DATA,
-        writes=("write:records", *MANAGE) if kind in OF_ANALYSTS else MANAGE,
+        reads=_writes(kind) if kind in NAMES_PEOPLE else READ_DATA,
+        reads_also=READ_DATA if kind in NAMES_PEOPLE else (),
+        writes=_writes(kind),
         also=READ_DATA if kind in OPEN_DATA else (),
         change=CHANGES.get(kind, {"name": "b"}),
     )
@@ -278,7 +289,8 @@ def _saved_records(kind: str) -> Iterator[Request]:
         query = {"website_id": website}
         about: Any = {"subject": website, "path": saved.path, "query": query}
         yield Request(route=("POST", saved.path), good=201, **write, **about)
-        yield Request(route=("GET", saved.path), scopes=READ_DATA, **about)
+        reads: Any = {"scopes": saved.reads, "also": saved.reads_also}
+        yield Request(route=("GET", saved.path), **reads, **about)
 
 
 def _notices() -> Iterator[Request]:
@@ -294,7 +306,9 @@ def _notices() -> Iterator[Request]:
             yield records.request("POST", subject, part, **write)
     for kind, part in (("alerts", "/history"), ("reports", "/history"), ("reports", "/preview")):
         for subject in SAVED_KINDS[kind].subjects:
-            yield SAVED_KINDS[kind].request("GET", subject, part, scopes=READ_DATA)
+            saved = SAVED_KINDS[kind]
+            reads: Any = {"scopes": saved.reads, "also": saved.reads_also}
+            yield SAVED_KINDS[kind].request("GET", subject, part, **reads)
     for method in ("GET", "POST"):  # without a token
         path = "/v1/unsubscribe"
         yield Request(route=(method, path), path=path, good=404)

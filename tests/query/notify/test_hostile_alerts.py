@@ -336,6 +336,6 @@ def test_an_organization_sends_so_many_mails_an_hour(
     problems = [one for one in states(shop, alert_id) if one[1] == "trying"]
     problem = "The organization has sent 3 mails in this hour; more are sent in the next"
     assert problems == [("email", "trying", problem)] * 2
-    shop.time[0] = ms(day("04:00"))
+    shop.times.now_ms = ms(day("04:00"))
     shop.runner.run(deliveries.deliver_due())
     assert len(mailbox.mails) == 5

@@ -123,7 +123,7 @@ def test_a_webhook_gets_signed_numbers(service: InProcessService) -> None:
             {"label": "Condition", "value": "above 10"},
             {"label": "When", "value": "from 00:00 to 01:00 on 30 November (UTC)"},
         ],
-        "link": "https://stats.shop.example/shop/setup?section=alerts",
+        "link": "https://stats.shop.example/shop/errors",
         "data": {
             "alert": {"id": notice.alert_id, "name": "Many errors", "condition": "above"},
             "website": {"id": "shop", "domain": "shop.example"},

@@ -62,7 +62,7 @@ def save(service: InProcessService, kind: str, /, **body: Any) -> str:
 
 def preview(service: InProcessService, report_id: str, form: str, status: int = 200) -> str:
     """The report in a form, as text."""
-    reply = service.ask("GET", f"/v1/reports/{report_id}/preview", format=form)
+    reply = service.ask("GET", f"/v1/reports/{report_id}/preview", key="acme-admin", format=form)
     assert reply.status == status, reply.body
     return reply.body.decode()
 
@@ -83,7 +83,7 @@ def test_a_weekly_report_has_the_numbers_of_the_last_whole_week(service: InProce
         "Overview,2026-11-23/2026-11-29,Visits,3,1",
         "Overview,2026-11-23/2026-11-29,Page views,4,1",
         "Overview,2026-11-23/2026-11-29,Bounce rate,66.67,100.0",
-        "Overview,2026-11-23/2026-11-29,Visit duration,40.0,0.0",
+        "Overview,2026-11-23/2026-11-29,Median visit duration,0.0,0.0",
         "Visitors by day,2026-11-23,Visitors,0,0",
         "Visitors by day,2026-11-24,Visitors,1,0",
         "Visitors by day,2026-11-25,Visitors,2,1",
@@ -113,8 +113,8 @@ def test_a_weekly_report_has_the_numbers_of_the_last_whole_week(service: InProce
         "Devices,Desktop,Visits,1,",
         "Goals,Purchase,Conversions,1,0",
         "Goals,Purchase,Rate,33.33,",
-        "Views by page,/,page_views,2,",
-        "Views by page,/pricing,page_views,2,",
+        "Views by page,/,Page views,2,",
+        "Views by page,/pricing,Page views,2,",
     ]
 
 
@@ -151,7 +151,7 @@ def test_filters_hold_for_every_number_and_are_mentioned(service: InProcessServi
     lines = preview(service, report_id, "csv").splitlines()
 
     assert lines[1] == "Overview,2026-11-23/2026-11-29,Visitors,1,1"
-    assert lines[-1] == "By channel,Organic Search,visits,1,"
+    assert lines[-1] == "By channel,Organic Search,Visits,1,"
     assert "Filters apply" in preview(service, report_id, "text")
 
 
@@ -170,7 +170,7 @@ def test_an_exploration_of_a_custom_query_is_a_table(service: InProcessService) 
 
     lines = preview(service, report_id, "csv").splitlines()
 
-    assert sorted(lines[-2:]) == ["Rows,/,rows,2,", "Rows,/pricing,rows,3,"]
+    assert sorted(lines[-2:]) == ["Rows,/,Rows,2,", "Rows,/pricing,Rows,3,"]
 
 
 def test_a_deleted_exploration_is_named_as_such(service: InProcessService) -> None:
@@ -190,7 +190,7 @@ def test_a_report_has_the_explorations_of_its_board(service: InProcessService) -
 
     lines = preview(service, report_id, "csv").splitlines()
 
-    assert lines[-2:] == ["Views,/,page_views,2,", "Views,/pricing,page_views,2,"]
+    assert lines[-2:] == ["Views,/,Page views,2,", "Views,/pricing,Page views,2,"]
     assert sum(line.startswith("Views,") for line in lines) == 2
 
 
@@ -206,7 +206,7 @@ def test_a_report_names_a_board_of_its_website(service: InProcessService) -> Non
 def test_a_preview_is_a_page_that_loads_nothing(service: InProcessService) -> None:
     report_id = save(service, "reports", name="Weekly")
 
-    reply = service.ask("GET", f"/v1/reports/{report_id}/preview")
+    reply = service.ask("GET", f"/v1/reports/{report_id}/preview", key="acme-admin")
 
     page = reply.body.decode()
     assert reply.headers["content-type"] == "text/html; charset=utf-8"
@@ -224,7 +224,7 @@ def test_a_preview_is_a_page_that_loads_nothing(service: InProcessService) -> No
 def test_a_preview_as_pdf_is_a_file(service: InProcessService) -> None:
     report_id = save(service, "reports", name="Weekly")
 
-    reply = service.ask("GET", f"/v1/reports/{report_id}/preview", format="pdf")
+    reply = service.ask("GET", f"/v1/reports/{report_id}/preview", key="acme-admin", format="pdf")
 
     assert reply.body.startswith(b"%PDF-")
     assert reply.headers["content-type"] == "application/pdf"
@@ -236,7 +236,7 @@ def test_a_preview_as_pdf_is_a_file(service: InProcessService) -> None:
 def test_another_form_of_a_preview_is_refused(service: InProcessService) -> None:
     report_id = save(service, "reports", name="Weekly")
 
-    reply = service.ask("GET", f"/v1/reports/{report_id}/preview", format="docx")
+    reply = service.ask("GET", f"/v1/reports/{report_id}/preview", key="acme-admin", format="docx")
 
     assert (reply.status, reply.json["error"]) == (
         400,
@@ -277,9 +277,11 @@ def test_a_sent_report_is_due_for_each_recipient_and_channel(service: InProcessS
         (channel, "slack", "due"),
     ]
     again = service.ask("POST", f"/v1/reports/{report_id}/send", key="acme-admin").json["data"]
-    history = service.ask("GET", f"/v1/reports/{report_id}/history").json["data"]
+    history = service.ask("GET", f"/v1/reports/{report_id}/history", key="acme-admin").json["data"]
     assert {notice["id"] for notice in history} == {sent["id"], again["id"]}
-    newest = service.ask("GET", f"/v1/reports/{report_id}/history", limit="1").json["data"]
+    newest = service.ask(
+        "GET", f"/v1/reports/{report_id}/history", key="acme-admin", limit="1"
+    ).json["data"]
     assert len(newest) == 1
 
 

@@ -102,9 +102,9 @@ def test_a_record_is_listed_read_changed_and_deleted(
         assert record.pop("path").startswith("/s/")  # its link, which is not shown again
 
     assert record["id"].startswith(f"{saved.record.id_prefix}_")
-    one = service.ask("GET", path).json
+    one = service.ask("GET", path, key="acme-admin").json
     assert one == {"success": True, "data": record | with_state(one["data"])}
-    assert service.ask("GET", saved.path, website_id="shop").json == {
+    assert service.ask("GET", saved.path, key="acme-admin", website_id="shop").json == {
         "success": True,
         "data": [one["data"]],
         "meta": {"page": 1, "limit": 100, "total": 1},
@@ -114,11 +114,11 @@ def test_a_record_is_listed_read_changed_and_deleted(
     assert changed.status == 200, changed.json
     shown = {"password": True} if "password" in saved.changes else {}
     assert changed.json["data"] == record | saved.changes | shown
-    one = service.ask("GET", path).json["data"]
+    one = service.ask("GET", path, key="acme-admin").json["data"]
     assert one == changed.json["data"] | with_state(one)
 
     assert service.ask("DELETE", path, key="acme-admin").json == {"success": True}
-    assert service.ask("GET", path).status == 404
+    assert service.ask("GET", path, key="acme-admin").status == 404
     assert service.ask("DELETE", path, key="acme-admin").json["error"] == f"No such {saved.word}"
 
 
@@ -231,7 +231,7 @@ def test_a_changed_record_keeps_the_rules(service: InProcessService) -> None:
         400,
         "A goal has either 'event' or 'path'; give one of them",
     )
-    assert service.ask("GET", path).json["data"] == goal
+    assert service.ask("GET", path, key="acme-admin").json["data"] == goal
 
 
 @pytest.mark.parametrize(
