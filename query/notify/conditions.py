@@ -73,8 +73,11 @@ def against_earlier(alert: Alert, value: float | None, earlier: float | None) ->
 
 def against_usual(alert: Alert, value: float | None, history: Sequence[float]) -> Finding:
     """A spike or a drop beyond the usual range; unknown with too little history."""
-    if value is None or len(history) < MIN_USUAL:
+    if value is None:
         return Finding(None, value)
+    if len(history) < MIN_USUAL:
+        words = f"Too little history: {len(history)} of {MIN_USUAL} earlier buckets"
+        return Finding(None, value, words=words)
     deviations = DEFAULT_DEVIATIONS if alert.threshold is None else alert.threshold
     middle = median(history)
     spread = median(abs(earlier - middle) for earlier in history) * MAD_TO_DEVIATION

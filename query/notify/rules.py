@@ -340,7 +340,8 @@ def _next_state(check: Check, finding: Finding) -> tuple[AlertState, NoticeEvent
         event, since = NoticeEvent.FIRED, span[0]
     elif not finding.fires and since is not None:
         event, since = (NoticeEvent.RECOVERED if alert.recovery else None), None
-    return AlertState(alert.id, span[1], since, finding.value), event
+    problem = finding.words if finding.fires is None else ""
+    return AlertState(alert.id, span[1], since, finding.value, problem), event
 
 
 def _content(check: Check, finding: Finding, event: NoticeEvent) -> dict[str, object]:

@@ -160,7 +160,9 @@ def test_a_spread_beyond_chance_widens_the_range() -> None:
 
 @pytest.mark.parametrize("condition", ["spike", "drop"])
 def test_four_earlier_numbers_do_not_say_what_is_usual(condition: str) -> None:
-    assert against_usual(alert(condition), 9_000, (1.0,) * 4) == Finding(None, 9_000)
+    assert against_usual(alert(condition), 9_000, (1.0,) * 4) == Finding(
+        None, 9_000, words="Too little history: 4 of 5 earlier buckets"
+    )
     assert against_usual(alert(condition), None, FLAT) == Finding(None, None)
 
 
