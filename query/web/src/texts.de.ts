@@ -763,7 +763,7 @@ export const texts: Texts & MoreTexts = {
       vital: "Eine langsame Seite", goal: "Ein Ziel wurde erreicht", exploration: "Eine gespeicherte Analyse", rateLimit: "Anfragelimit fast erreicht", late: "Daten verspäten sich",
     },
     presetHints: {
-      nothing: "Das Tracking ist ausgefallen oder die Website", number: "Besucher, Besuche, Seitenaufrufe oder Ereignisse", unusual: "Ausschlag nach oben oder unten für diese Stunde der Woche", change: "Gegenüber der Woche oder dem Tag davor",
+      nothing: "Das Tracking ist ausgefallen oder die Website", number: "Besucher, Besuche, Seitenaufrufe oder Ereignisse", unusual: "Ausschlag nach oben oder unten für diese Tageszeit", change: "Gegenüber der Woche oder dem Tag davor",
       newError: "Eine Meldung, die es 30 Tage lang nicht gab", errors: "Mehr als eine Anzahl", vital: "LCP, INP oder CLS jenseits der Grenze", goal: "Wie oft, am Tag oder in der Stunde",
       exploration: "Was unter Analyse gefragt wurde", rateLimit: "Anfragen werden bald abgewiesen", late: "Empfangenes fehlt noch in den Zahlen",
     },

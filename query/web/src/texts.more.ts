@@ -481,7 +481,7 @@ const english = {
       vital: "A slow page", goal: "A goal was reached", exploration: "A saved exploration", rateLimit: "Rate limit near", late: "Data is late",
     },
     presetHints: {
-      nothing: "Tracking broke, or the website is down", number: "Visitors, visits, page views or events", unusual: "A spike or drop for that hour of the week", change: "Against the week or the day before",
+      nothing: "Tracking broke, or the website is down", number: "Visitors, visits, page views or events", unusual: "A spike or drop for that time of day", change: "Against the week or the day before",
       newError: "A message that the last 30 days did not have", errors: "More than a number of them", vital: "LCP, INP or CLS beyond its bound", goal: "How often, in a day or an hour",
       exploration: "What you asked on Explore", rateLimit: "Requests are refused soon", late: "What was received is not in the numbers yet",
     },
