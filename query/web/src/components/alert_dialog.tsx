@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { fetchJson } from "../api/request";
 import { me, subjectQuery, timezone } from "../api/session";
 import {
-  type AlertKnown, bodyOfDraft, type Choice, columnsOfWatch, type Condition, conditionsOf, type Draft, draftOf, draftOfPreset, type Preset, PRESETS,
+  type AlertKnown, bodyOfDraft, type Choice, columnsOfWatch, type Condition, conditionsOf, type Draft, draftOf, draftOfPreset, type Preset, PRESETS, type Reference,
   REFERENCES, THRESHOLDS, type Watch, widthsOf,
 } from "../state/alert_rules";
 import { moreTexts } from "../texts.more";
@@ -121,7 +121,7 @@ function AlertForm({ preset, draft: start, id, known, close, saved, back }: Begu
           </label>
         )}
         {(condition === "rises" || condition === "falls") && (
-          <Select name="against" label={t.against} value={draft.against} options={REFERENCES.map((each) => [each, (each === "week" ? t.weekBefore : t.before)[draft.every]])}
+          <Select name="against" label={t.against} value={draft.against} options={referencesOf(draft).map((each) => [each, (each === "week" ? t.weekBefore : t.before)[draft.every]])}
             choose={(against) => set({ against })} />
         )}
         {!watch.signal && (
@@ -144,6 +144,9 @@ function AlertForm({ preset, draft: start, id, known, close, saved, back }: Begu
     </form>
   );
 }
+
+/** Of weeks, both are the same one. */
+const referencesOf = ({ every, against }: Draft): readonly Reference[] => (every === "week" ? [against] : REFERENCES);
 
 /** A number that was typed stays while it can mean the same. */
 const thresholdFor = (chosen: Condition, { condition, threshold }: Draft): string =>
