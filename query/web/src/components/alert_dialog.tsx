@@ -116,7 +116,7 @@ function AlertForm({ preset, draft: start, id, known, close, saved, back }: Begu
         )}
         {Object.hasOwn(THRESHOLDS, condition) && (
           <label>{boundLabel(draft)}
-            <input name="threshold" type="number" step="any" required value={threshold} onInput={(e) => set({ threshold: e.currentTarget.value })} />
+            <input name="threshold" type="number" step="any" min={THRESHOLDS[condition] ? 0 : undefined} required value={threshold} onInput={(e) => set({ threshold: e.currentTarget.value })} />
             {(condition === "spike" || condition === "drop") && <small>{t.deviationsHint}</small>}
           </label>
         )}
