@@ -804,7 +804,7 @@ export const texts: Texts & MoreTexts = {
   },
   channels: {
     title: "Kanäle", create: "Neuer Kanal", hint: "Ein Kanal ist die Adresse eines anderen Produkts, das Alarme und Berichte erhält. Alarme und Berichte wählen unter ihnen.",
-    none: "Noch gibt es keinen Kanal.", name: "Name", kind: "Art", host: "Host",
+    none: "Noch gibt es keinen Kanal.", deleted: "gelöschter Kanal", name: "Name", kind: "Art", host: "Host",
     kinds: { webhook: "Webhook", slack: "Slack", discord: "Discord", teams: "Microsoft Teams", telegram: "Telegram", ntfy: "ntfy" },
     hints: {
       webhook: "Eine eigene HTTPS-Adresse. Sie erhält JSON, signiert nach Standard Webhooks.",

@@ -522,7 +522,7 @@ const english = {
   },
   channels: {
     title: "Channels", create: "New channel", hint: "A channel is an address of another product that gets alerts and reports. Alerts and reports choose among them.",
-    none: "There is no channel yet.", name: "Name", kind: "Kind", host: "Host",
+    none: "There is no channel yet.", deleted: "deleted channel", name: "Name", kind: "Kind", host: "Host",
     kinds: { webhook: "Webhook", slack: "Slack", discord: "Discord", teams: "Microsoft Teams", telegram: "Telegram", ntfy: "ntfy" },
     hints: {
       webhook: "An HTTPS address of your own. It gets JSON, signed as Standard Webhooks says.",

@@ -1,4 +1,5 @@
 // Who is told by an alert or a report: the inputs of a form.
+import { useState } from "preact/hooks";
 import { me } from "../api/session";
 import { moreTexts } from "../texts.more";
 import { Icon } from "./icon";
@@ -15,6 +16,8 @@ interface Told {
 
 export function ToldFields({ recipients, channels, change }: Told & { change: (part: Partial<Told>) => void }) {
   const all = useChannels();
+  const [before] = useState(channels);
+  const deleted = all.value ? before.filter((id) => !all.value!.some((channel) => channel.id === id)) : [];
   const toggle = (id: string, isChosen: boolean) => change({ channels: [...channels.filter((each) => each !== id), ...(isChosen ? [id] : [])] });
   return (
     <>
@@ -25,10 +28,10 @@ export function ToldFields({ recipients, channels, change }: Told & { change: (p
       <MailNote />
       <fieldset>
         <legend>{t.channels}</legend>
-        {all.value?.map(({ id, name, kind }) => (
+        {[...(all.value ?? []), ...deleted.map((id) => ({ id, name: moreTexts.channels.deleted, kind: null }))].map(({ id, name, kind }) => (
           <label key={id} class="check">
             <input type="checkbox" name="channels" value={id} checked={channels.includes(id)} onChange={(e) => toggle(id, e.currentTarget.checked)} />
-            {name} <small class="quiet">{kindText(kind)}</small>
+            {name} {kind && <small class="quiet">{kindText(kind)}</small>}
           </label>
         ))}
         {all.value?.length === 0 && <small class="quiet">{t.noChannels}</small>}

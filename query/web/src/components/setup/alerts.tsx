@@ -65,7 +65,7 @@ export function Alerts() {
           <DataTable label={t.title} rows={all} rowKey={({ id }) => id} columns={[
             { key: "name", label: moreTexts.setup.name, className: "address", render: (alert) => <Named alert={alert} rule={ruleText(draftOf(alert), known.goals)} /> },
             { key: "state", label: t.state, className: "import-word", render: (alert) => <State alert={alert} /> },
-            { key: "who", extra: true, label: t.who, className: "address", render: (alert) => toldNames(alert, channels.value ?? []).join(", ") || t.nobody },
+            { key: "who", extra: true, label: t.who, className: "address", render: (alert) => toldNames(alert, channels.value).join(", ") || t.nobody },
             { key: "act", label: "", render: (alert) => (
               <Popover label={<Icon name="ellipsis" />} name={t.actionsOf(alert.name)} className="icon">
                 {(closeMenu) => {
@@ -97,9 +97,9 @@ export function Alerts() {
       </Async>
       {(open?.what === "new" || open?.what === "edit") && <AlertDialog alert={open.what === "edit" ? open.alert : undefined} known={known} close={close} saved={saved} />}
       {open?.what === "history" && (
-        <HistoryDialog title={t.historyOf(open.alert.name)} path={`${pathOf(open.alert)}/history`} value={(number) => valueOf(open.alert, number, known.goals)} channels={channels.value ?? []} close={close} />
+        <HistoryDialog title={t.historyOf(open.alert.name)} path={`${pathOf(open.alert)}/history`} value={(number) => valueOf(open.alert, number, known.goals)} channels={channels.value} close={close} />
       )}
-      {open?.what === "tested" && <NoticeDialog title={t.testOf(open.alert.name)} path={`${pathOf(open.alert)}/history`} notice={open.notice} channels={channels.value ?? []} close={close} />}
+      {open?.what === "tested" && <NoticeDialog title={t.testOf(open.alert.name)} path={`${pathOf(open.alert)}/history`} notice={open.notice} channels={channels.value} close={close} />}
       {open?.what === "remove" && (
         <ConfirmDialog title={t.removeOne(open.alert.name)} text={t.confirmRemove} action={t.remove} run={() => remove(open.alert)} close={close} />
       )}
