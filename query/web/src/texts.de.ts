@@ -825,7 +825,7 @@ export const texts: Texts & MoreTexts = {
     none: "Noch gibt es keinen Bericht.", name: "Name", schedule: "Wann", last: "Zuletzt gesendet", next: "Nächster", paused: "pausiert", never: "–",
     schedules: { daily: "Täglich", weekly: "Jeden Montag", monthly: "Am Ersten jedes Monats" },
     scheduled: (schedule: string, hour: string) => `${schedule} um ${hour}`,
-    hour: "Um", explorations: "Gespeicherte Analysen als Tabellen", attach: "Angehängte Datei", attached: { none: "Keine", csv: "CSV", pdf: "PDF" },
+    hour: "Um", explorations: "Gespeicherte Analysen als Tabellen", deletedExploration: "gelöschte Analyse", attach: "Angehängte Datei", attached: { none: "Keine", csv: "CSV", pdf: "PDF" },
     compare: "Mit dem Zeitraum davor vergleichen", filters: (filters: string) => `Nur ${filters}`,
     actionsOf: (name: string) => `Aktionen für ${isolate(name)}`, edit: "Bearbeiten", editOne: (name: string) => `${isolate(name)} bearbeiten`, preview: "Vorschau", previewOf: (name: string) => `Vorschau von ${isolate(name)}`, pdf: "Als PDF öffnen",
     pause: "Pausieren", resume: "Fortsetzen", send: "Jetzt senden", sendOne: (name: string) => `${isolate(name)} senden`,

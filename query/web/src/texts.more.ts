@@ -543,7 +543,7 @@ const english = {
     none: "There is no report yet.", name: "Name", schedule: "When", last: "Last sent", next: "Next", paused: "paused", never: "–",
     schedules: { daily: "Every day", weekly: "Every Monday", monthly: "On the first of each month" },
     scheduled: (schedule: string, hour: string) => `${schedule} at ${hour}`,
-    hour: "At", explorations: "Saved explorations as tables", attach: "Attached file", attached: { none: "None", csv: "CSV", pdf: "PDF" },
+    hour: "At", explorations: "Saved explorations as tables", deletedExploration: "deleted exploration", attach: "Attached file", attached: { none: "None", csv: "CSV", pdf: "PDF" },
     compare: "Compare with the period before", filters: (filters: string) => `Only ${filters}`,
     actionsOf: (name: string) => `Actions for ${isolate(name)}`, edit: "Edit", editOne: (name: string) => `Edit ${isolate(name)}`, preview: "Preview", previewOf: (name: string) => `Preview of ${isolate(name)}`, pdf: "Open as PDF",
     pause: "Pause", resume: "Resume", send: "Send now", sendOne: (name: string) => `Send ${isolate(name)}`,

@@ -44,6 +44,8 @@ export function ReportDialog({ report, close, saved }: {
     saved();
   };
   const toggle = (id: string, isChosen: boolean) => set({ explorations: [...values.explorations.filter((each) => each !== id), ...(isChosen ? [id] : [])] });
+  const isDeleted = (id: string) => !explorations.value!.some((each) => each.id === id);
+  const offered = explorations.value ? [...explorations.value, ...(report?.explorations ?? []).filter(isDeleted).map((id) => ({ id, name: t.deletedExploration }))] : [];
   return (
     <Dialog title={report ? t.editOne(report.name) : t.create} close={close}>
       <form class="form" onSubmit={submit(send)}>
@@ -60,10 +62,10 @@ export function ReportDialog({ report, close, saved }: {
             </select>
           </label>
         </div>
-        {explorations.value && explorations.value.length > 0 && (
+        {offered.length > 0 && (
           <fieldset>
             <legend>{t.explorations}</legend>
-            {explorations.value.map(({ id, name }) => (
+            {offered.map(({ id, name }) => (
               <label key={id} class="check"><input type="checkbox" name="explorations" value={id} checked={values.explorations.includes(id)} onChange={(e) => toggle(id, e.currentTarget.checked)} />{name}</label>
             ))}
           </fieldset>
