@@ -826,7 +826,7 @@ export const texts: Texts & MoreTexts = {
     schedules: { daily: "Täglich", weekly: "Jeden Montag", monthly: "Am Ersten jedes Monats" },
     scheduled: (schedule: string, hour: string) => `${schedule} um ${hour}`,
     hour: "Um", explorations: "Gespeicherte Analysen als Tabellen", deletedExploration: "gelöschte Analyse", attach: "Angehängte Datei", attached: { none: "Keine", csv: "CSV", pdf: "PDF" },
-    compare: "Mit dem Zeitraum davor vergleichen", filters: (filters: string) => `Nur ${filters}`,
+    compare: "Mit dem Zeitraum davor vergleichen", channelsHint: "Kanäle erhalten die Zahlen und einen Link, keine Tabellen und keine Dateien.", filters: (filters: string) => `Nur ${filters}`,
     actionsOf: (name: string) => `Aktionen für ${isolate(name)}`, edit: "Bearbeiten", editOne: (name: string) => `${isolate(name)} bearbeiten`, preview: "Vorschau", previewOf: (name: string) => `Vorschau von ${isolate(name)}`, pdf: "Als PDF öffnen",
     pause: "Pausieren", resume: "Fortsetzen", send: "Jetzt senden", sendOne: (name: string) => `${isolate(name)} senden`,
     confirmSend: (count: number) => plural(count, "Der letzte volle Zeitraum geht jetzt an 1 Empfänger oder Kanal.", `Der letzte volle Zeitraum geht jetzt an ${count} Empfänger und Kanäle.`),

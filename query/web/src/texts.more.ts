@@ -544,7 +544,7 @@ const english = {
     schedules: { daily: "Every day", weekly: "Every Monday", monthly: "On the first of each month" },
     scheduled: (schedule: string, hour: string) => `${schedule} at ${hour}`,
     hour: "At", explorations: "Saved explorations as tables", deletedExploration: "deleted exploration", attach: "Attached file", attached: { none: "None", csv: "CSV", pdf: "PDF" },
-    compare: "Compare with the period before", filters: (filters: string) => `Only ${filters}`,
+    compare: "Compare with the period before", channelsHint: "Channels get the figures and a link, no tables and no files.", filters: (filters: string) => `Only ${filters}`,
     actionsOf: (name: string) => `Actions for ${isolate(name)}`, edit: "Edit", editOne: (name: string) => `Edit ${isolate(name)}`, preview: "Preview", previewOf: (name: string) => `Preview of ${isolate(name)}`, pdf: "Open as PDF",
     pause: "Pause", resume: "Resume", send: "Send now", sendOne: (name: string) => `Send ${isolate(name)}`,
     confirmSend: (count: number) => plural(count, "The last complete period goes to 1 recipient or channel now.", `The last complete period goes to ${count} recipients and channels now.`),

@@ -14,7 +14,11 @@ interface Told {
   channels: string[];
 }
 
-export function ToldFields({ recipients, channels, change }: Told & { change: (part: Partial<Told>) => void }) {
+export function ToldFields({ recipients, channels, hint, change }: Told & {
+  /** What channels get. */
+  hint?: string;
+  change: (part: Partial<Told>) => void;
+}) {
   const all = useChannels();
   const [before] = useState(channels);
   const deleted = all.value ? before.filter((id) => !all.value!.some((channel) => channel.id === id)) : [];
@@ -34,7 +38,7 @@ export function ToldFields({ recipients, channels, change }: Told & { change: (p
             {name} {kind && <small class="quiet">{kindText(kind)}</small>}
           </label>
         ))}
-        {all.value?.length === 0 && <small class="quiet">{t.noChannels}</small>}
+        {all.value?.length === 0 ? <small class="quiet">{t.noChannels}</small> : hint && <small class="quiet">{hint}</small>}
       </fieldset>
     </>
   );

@@ -74,7 +74,7 @@ export function ReportDialog({ report, close, saved }: {
           <label class="check"><input type="checkbox" name="filters" checked={values.isFiltered} onChange={(e) => set({ isFiltered: e.currentTarget.checked })} />{t.filters(filters.map(filterText).join(", "))}</label>
         )}
         <label class="check"><input type="checkbox" name="compare" checked={values.compare} onChange={(e) => set({ compare: e.currentTarget.checked })} />{t.compare}</label>
-        <ToldFields recipients={values.recipients} channels={values.channels} change={set} />
+        <ToldFields recipients={values.recipients} channels={values.channels} hint={t.channelsHint} change={set} />
         <label>{t.attach}
           <select name="attach" value={values.attach} onChange={(e) => set({ attach: e.currentTarget.value })}>
             {ATTACHED.map((each) => <option key={each} value={each}>{t.attached[each]}</option>)}
