@@ -746,7 +746,7 @@ export const texts: Texts & MoreTexts = {
   },
   alerts: {
     title: "Alarme", create: "Neuer Alarm", hint: "Ein Alarm beobachtet eine Zahl und meldet, wenn etwas nicht stimmt: per E-Mail oder in Slack, Teams und anderen Kanälen.",
-    none: "Noch gibt es keinen Alarm.", about: "Was er beobachtet", state: "Zustand", who: "Meldet an", nobody: "niemanden",
+    none: "Noch gibt es keinen Alarm.", about: "Was er beobachtet", state: "Zustand", who: "Meldet an", nobody: "niemanden", nobodyTold: "Niemand wird benachrichtigt.",
     noMail: "Mails werden hier erst gesendet, wenn der Betreiber von Tidemark TIDEMARK_SMTP_URL setzt. Kanäle kommen ohne aus.",
     states: {
       ok: "In Ordnung", waiting: "Wartet auf Daten",

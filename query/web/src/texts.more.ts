@@ -464,7 +464,7 @@ const english = {
   },
   alerts: {
     title: "Alerts", create: "New alert", hint: "An alert watches a number and tells you when something is wrong: by e-mail, or in Slack, Teams and other channels.",
-    none: "There is no alert yet.", about: "What it watches", state: "State", who: "Tells", nobody: "nobody",
+    none: "There is no alert yet.", about: "What it watches", state: "State", who: "Tells", nobody: "nobody", nobodyTold: "Nobody is told.",
     noMail: "No mail can be sent here until whoever runs Tidemark sets TIDEMARK_SMTP_URL. Channels work without.",
     states: {
       ok: "OK", waiting: "Waiting for data",

@@ -19,6 +19,10 @@ export function useChannels(): Loaded<Channel[]> {
 export const channelName = (id: string, all: Channel[] | null): string =>
   (all ? all.find((channel) => channel.id === id)?.name ?? moreTexts.channels.deleted : "…");
 
+/** Whether there is an address, or a channel that is not deleted. */
+export const isTold = ({ recipients, channels }: { recipients: string[]; channels: string[] }, all: Channel[] | null): boolean =>
+  recipients.length > 0 || channels.some((id) => !all || all.some((channel) => channel.id === id));
+
 /** Who is told, as one list: addresses, then channels by their names. */
 export const toldNames = ({ recipients, channels }: { recipients: string[]; channels: string[] }, all: Channel[] | null): string[] =>
   [...recipients, ...channels.map((id) => channelName(id, all))];

@@ -1,9 +1,10 @@
 // Who is told by an alert or a report: the inputs of a form.
 import { useState } from "preact/hooks";
 import { me } from "../api/session";
+import { addressesIn } from "../state/alert_rules";
 import { moreTexts } from "../texts.more";
 import { Icon } from "./icon";
-import { kindText, useChannels } from "./saved_channels";
+import { isTold, kindText, useChannels } from "./saved_channels";
 
 const t = moreTexts.alerts;
 
@@ -40,9 +41,13 @@ export function ToldFields({ recipients, channels, hint, change }: Told & {
         ))}
         {all.value?.length === 0 ? <small class="quiet">{t.noChannels}</small> : hint && <small class="quiet">{hint}</small>}
       </fieldset>
+      {!isTold({ recipients: addressesIn(recipients), channels }, all.value) && <NobodyTold />}
     </>
   );
 }
+
+/** Of an alert or a report without a recipient. */
+export const NobodyTold = () => <p class="alert-state problem" role="status"><Icon name="triangle-alert" size={14} />{t.nobodyTold}</p>;
 
 /** Where no mail can be sent. */
 export const MailNote = () => (me.value && !me.value.mail ? <p class="quiet mail-note"><Icon name="info" size={14} />{t.noMail}</p> : null);

@@ -15,11 +15,11 @@ import { ConfirmDialog } from "../confirm_dialog";
 import { DataTable } from "../data_table";
 import { Icon } from "../icon";
 import { MenuItem, Popover } from "../popover";
-import { toldNames, useChannels } from "../saved_channels";
+import { type Channel, isTold, toldNames, useChannels } from "../saved_channels";
 import { useExplorations } from "../saved_explorations";
 import { useGoals } from "../saved_goals";
 import { Async, Failed } from "../states";
-import { MailNote } from "../told_fields";
+import { MailNote, NobodyTold } from "../told_fields";
 import { HistoryDialog, type Notice, NoticeDialog } from "./notices";
 import { useAction } from "./use_action";
 
@@ -64,7 +64,7 @@ export function Alerts() {
         {(all) => (
           <DataTable label={t.title} rows={all} rowKey={({ id }) => id} columns={[
             { key: "name", label: moreTexts.setup.name, className: "address", render: (alert) => <Named alert={alert} rule={ruleText(draftOf(alert), known.goals)} /> },
-            { key: "state", label: t.state, className: "import-word", render: (alert) => <State alert={alert} /> },
+            { key: "state", label: t.state, className: "import-word", render: (alert) => <State alert={alert} channels={channels.value} /> },
             { key: "who", extra: true, label: t.who, className: "address", render: (alert) => toldNames(alert, channels.value).join(", ") || t.nobody },
             { key: "act", label: "", render: (alert) => (
               <Popover label={<Icon name="ellipsis" />} name={t.actionsOf(alert.name)} className="icon">
@@ -114,7 +114,7 @@ const Named = ({ alert: { name }, rule }: { alert: Alert; rule: string }) => <>{
 
 const STATE_ICONS: Record<NonNullable<Alert["state"]>["state"], IconName> = { ok: "circle-check", firing: "triangle-alert", waiting: "clock", problem: "info" };
 
-function State({ alert }: { alert: Alert }) {
+function State({ alert, channels }: { alert: Alert; channels: Channel[] | null }) {
   const { state, since, problem } = alert.state!;
   const until = mutedUntil(alert);
   const instant = formatInstant(since, timezone.value);
@@ -123,6 +123,7 @@ function State({ alert }: { alert: Alert }) {
     <>
       <span class={`alert-state ${state}`}><Icon name={STATE_ICONS[state]} size={14} />{words}</span>
       {until && <small class="alert-about">{isForever(until) ? t.mutedForever : t.muted(formatInstant(until, timezone.value))}</small>}
+      {!isTold(alert, channels) && <NobodyTold />}
     </>
   );
 }
