@@ -753,6 +753,7 @@ export const texts: Texts & MoreTexts = {
       firing: (since: string) => `Ausgelöst seit ${since}`, problem: (what: string) => `Problem: ${isolate(what)}`,
     },
     muted: (until: string) => `Stumm bis ${until}`, mutedForever: "Stumm bis zum Wiedereinschalten",
+    last: (value: string) => `Zuletzt: ${value}`, quiet: (hours: string) => `Ruhe ${hours}`,
     actionsOf: (name: string) => `Aktionen für ${isolate(name)}`, edit: "Bearbeiten", editOne: (name: string) => `${isolate(name)} bearbeiten`, test: "Test senden", testOf: (name: string) => `Test von ${isolate(name)}`,
     testing: "Wird gesendet …", history: "Verlauf", historyOf: (name: string) => `Verlauf von ${isolate(name)}`,
     mutes: { hour: "Eine Stunde stumm", day: "Einen Tag stumm", week: "Eine Woche stumm" }, muteForever: "Stumm bis zum Wiedereinschalten", unmute: "Wieder einschalten",

@@ -471,6 +471,7 @@ const english = {
       firing: (since: string) => `Firing since ${since}`, problem: (what: string) => `Problem: ${isolate(what)}`,
     },
     muted: (until: string) => `Muted until ${until}`, mutedForever: "Muted until you turn it on",
+    last: (value: string) => `Last: ${value}`, quiet: (hours: string) => `Quiet ${hours}`,
     actionsOf: (name: string) => `Actions for ${isolate(name)}`, edit: "Edit", editOne: (name: string) => `Edit ${isolate(name)}`, test: "Send a test", testOf: (name: string) => `Test of ${isolate(name)}`,
     testing: "Sending …", history: "History", historyOf: (name: string) => `History of ${isolate(name)}`,
     mutes: { hour: "Mute for an hour", day: "Mute for a day", week: "Mute for a week" }, muteForever: "Mute until I turn it on", unmute: "Turn on again",

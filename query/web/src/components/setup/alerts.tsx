@@ -17,7 +17,7 @@ import { Icon } from "../icon";
 import { MenuItem, Popover } from "../popover";
 import { type Channel, isTold, toldNames, useChannels } from "../saved_channels";
 import { useExplorations } from "../saved_explorations";
-import { useGoals } from "../saved_goals";
+import { type Goal, useGoals } from "../saved_goals";
 import { Async, Failed } from "../states";
 import { MailNote, NobodyTold } from "../told_fields";
 import { HistoryDialog, type Notice, NoticeDialog } from "./notices";
@@ -64,7 +64,7 @@ export function Alerts() {
         {(all) => (
           <DataTable label={t.title} rows={all} rowKey={({ id }) => id} columns={[
             { key: "name", label: moreTexts.setup.name, className: "address", render: (alert) => <Named alert={alert} rule={ruleText(draftOf(alert), known.goals)} /> },
-            { key: "state", label: t.state, className: "import-word", render: (alert) => <State alert={alert} channels={channels.value} /> },
+            { key: "state", label: t.state, className: "import-word", render: (alert) => <State alert={alert} channels={channels.value} goals={known.goals} /> },
             { key: "who", extra: true, label: t.who, className: "address", render: (alert) => toldNames(alert, channels.value).join(", ") || t.nobody },
             { key: "act", label: "", render: (alert) => (
               <Popover label={<Icon name="ellipsis" />} name={t.actionsOf(alert.name)} className="icon">
@@ -114,14 +114,17 @@ const Named = ({ alert: { name }, rule }: { alert: Alert; rule: string }) => <>{
 
 const STATE_ICONS: Record<NonNullable<Alert["state"]>["state"], IconName> = { ok: "circle-check", firing: "triangle-alert", waiting: "clock", problem: "info" };
 
-function State({ alert, channels }: { alert: Alert; channels: Channel[] | null }) {
-  const { state, since, problem } = alert.state!;
+function State({ alert, channels, goals }: { alert: Alert; channels: Channel[] | null; goals: Goal[] }) {
+  const { state, since, problem, value } = alert.state!;
+  const { quietHours } = alert;
   const until = mutedUntil(alert);
   const instant = formatInstant(since, timezone.value);
   const words = state === "firing" ? t.states.firing(instant) : state === "problem" ? t.states.problem(problem ?? "") : t.states[state];
   return (
     <>
       <span class={`alert-state ${state}`}><Icon name={STATE_ICONS[state]} size={14} />{words}</span>
+      {value !== null && <small class="alert-about">{t.last(valueOf(alert, value, goals))}</small>}
+      {quietHours && <small class="alert-about">{t.quiet(quietHours.replace("-", "–"))}</small>}
       {until && <small class="alert-about">{isForever(until) ? t.mutedForever : t.muted(formatInstant(until, timezone.value))}</small>}
       {!isTold(alert, channels) && <NobodyTold />}
     </>
