@@ -110,6 +110,7 @@ function ChannelDialog({ close, done }: { close: () => void; done: (created: Cha
             <input name={name} inputMode={name === "address" ? "url" : undefined} autocomplete="off" spellcheck={false} required={!optional} placeholder={placeholder}
               value={values[name] ?? ""} onInput={(e) => set(name, e.currentTarget.value)} />
             {help && <small>{help}</small>}
+            {name === "address" && /^\s*http:/i.test(values.address ?? "") && <small role="status">{t.plainHttp}</small>}
           </label>
         ))}
         {error && <p class="error" role="alert">{error}</p>}
