@@ -816,6 +816,7 @@ export const texts: Texts & MoreTexts = {
       ntfy: "Die Adresse des Themas, etwa https://ntfy.sh/unsere-alarme.",
     },
     plainHttp: "Über http:// sind nur Netze erreichbar, die der Betreiber von Tidemark in TIDEMARK_WEBHOOK_NETWORKS erlaubt.",
+    edit: "Bearbeiten", editOne: (name: string) => `${isolate(name)} bearbeiten`, unchanged: "Leer bleibt der Wert, wie er ist.", unchangedToken: "Leer bleibt der Wert, wie er ist; eine neue URL braucht ihn noch einmal.",
     address: "URL", token: "Token", bot: "Token des Bots", chat: "Chat-ID", chatHint: "Eine Zahl, etwa -1001234567890, oder @name eines öffentlichen Kanals.", tokenHint: "Optional: wenn das Thema geschützt ist.",
     secretReady: "Der Kanal ist bereit. Das Geheimnis jetzt kopieren: Es wird nicht noch einmal gezeigt. Es beweist, dass eine Anfrage von hier kommt.", secret: "Geheimnis",
     test: "Testen", testOne: (name: string) => `${isolate(name)} testen`, testing: (name: string) => `Ein Test wird an ${isolate(name)} gesendet …`,

@@ -534,6 +534,7 @@ const english = {
       ntfy: "The address of the topic, such as https://ntfy.sh/our-alerts.",
     },
     plainHttp: "By http:// only networks are reached that whoever runs Tidemark permits in TIDEMARK_WEBHOOK_NETWORKS.",
+    edit: "Edit", editOne: (name: string) => `Edit ${isolate(name)}`, unchanged: "Left empty, it stays as it is.", unchangedToken: "Left empty, it stays as it is; a new URL needs it again.",
     address: "URL", token: "Token", bot: "Token of the bot", chat: "Chat id", chatHint: "A number, such as -1001234567890, or @name of a public channel.", tokenHint: "Optional: where the topic is protected.",
     secretReady: "The channel is ready. Copy its secret now: it is not shown again. It proves that a request is from here.", secret: "Secret",
     test: "Test", testOne: (name: string) => `Test ${isolate(name)}`, testing: (name: string) => `Sending a test to ${isolate(name)} …`,
