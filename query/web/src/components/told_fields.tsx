@@ -47,7 +47,7 @@ export function ToldFields({ recipients, channels, hint, change }: Told & {
 }
 
 /** Of an alert or a report without a recipient. */
-export const NobodyTold = () => <p class="alert-state problem" role="status"><Icon name="triangle-alert" size={14} />{t.nobodyTold}</p>;
+export const NobodyTold = () => <p class="alert-state problem"><Icon name="triangle-alert" size={14} />{t.nobodyTold}</p>;
 
 /** Where no mail can be sent. */
 export const MailNote = () => (me.value && !me.value.mail ? <p class="quiet mail-note"><Icon name="info" size={14} />{t.noMail}</p> : null);
