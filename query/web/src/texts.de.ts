@@ -758,7 +758,7 @@ export const texts: Texts & MoreTexts = {
     testing: "Wird gesendet …", history: "Verlauf", historyOf: (name: string) => `Verlauf von ${isolate(name)}`,
     mutes: { hour: "Eine Stunde stumm", day: "Einen Tag stumm", week: "Eine Woche stumm" }, muteForever: "Stumm bis zum Wiedereinschalten", unmute: "Wieder einschalten",
     remove: "Löschen", removeOne: (name: string) => `${isolate(name)} löschen`, confirmRemove: "Er wird nicht mehr geprüft, und sein Verlauf geht verloren.",
-    begin: "Was soll beobachtet werden?", back: "Etwas anderes", here: "Diese Abfrage",
+    begin: "Was soll beobachtet werden?", back: "Etwas anderes", here: "Diese Abfrage", total: (groups: string) => `Beobachtet die Summe, ohne ${groups}.`,
     presets: {
       nothing: "Nichts kam an", number: "Eine Zahl darüber oder darunter", unusual: "Ungewöhnlicher Verkehr", change: "Änderung gegenüber vorher", newError: "Ein neuer Fehler", errors: "Viele Fehler",
       vital: "Eine langsame Seite", goal: "Ein Ziel wurde erreicht", exploration: "Eine gespeicherte Analyse", rateLimit: "Anfragelimit fast erreicht", late: "Daten verspäten sich",

@@ -476,7 +476,7 @@ const english = {
     testing: "Sending …", history: "History", historyOf: (name: string) => `History of ${isolate(name)}`,
     mutes: { hour: "Mute for an hour", day: "Mute for a day", week: "Mute for a week" }, muteForever: "Mute until I turn it on", unmute: "Turn on again",
     remove: "Delete", removeOne: (name: string) => `Delete ${isolate(name)}`, confirmRemove: "It is not checked any more, and its history is gone.",
-    begin: "What should it watch?", back: "Something else", here: "This query",
+    begin: "What should it watch?", back: "Something else", here: "This query", total: (groups: string) => `Watches the total, without ${groups}.`,
     presets: {
       nothing: "Nothing arrived", number: "A number above or below", unusual: "Unusual traffic", change: "A change against before", newError: "A new error", errors: "Many errors",
       vital: "A slow page", goal: "A goal was reached", exploration: "A saved exploration", rateLimit: "Rate limit near", late: "Data is late",

@@ -8,7 +8,7 @@ import {
 } from "../state/alert_rules";
 import { moreTexts } from "../texts.more";
 import type { Schemas } from "../types";
-import { boundLabel, ruleText } from "./alert_words";
+import { boundLabel, ruleText, totalText } from "./alert_words";
 import { Dialog } from "./dialog";
 import { FormFooter } from "./form_footer";
 import { Icon } from "./icon";
@@ -81,6 +81,7 @@ function AlertForm({ preset, draft: start, id, known, close, saved, back }: Begu
   const set = (part: Partial<Draft>) => setDraft((old) => ({ ...old, ...part }));
   const { watch, condition, threshold } = draft;
   const rule = ruleText(draft, known.goals);
+  const total = totalText(draft);
   const choices = preset?.choices(known) ?? [];
   const columns = columnsOfWatch(watch, known);
   const conditions = preset && preset.id !== "exploration" ? preset.conditions : conditionsOf(watch);
@@ -101,6 +102,7 @@ function AlertForm({ preset, draft: start, id, known, close, saved, back }: Begu
     <form ref={form} class="form" onSubmit={submit(send)}>
       {back && <button type="button" class="quiet-button alert-back" onClick={back}><Icon name="arrow-left" />{t.back}</button>}
       <p class="alert-rule" role="status">{rule}</p>
+      {total && <small class="quiet">{total}</small>}
       {preset && (choices.length > 1 || Object.hasOwn(t.choices, preset.id)) && (
         <Select name="choice" label={t.choices[preset.id] ?? t.choice} value={chosen!}
           options={choices.map(({ id: value, label }) => [value, label])} choose={(value) => choose(choices.find((choice) => choice.id === value)!)} />
