@@ -781,7 +781,7 @@ export const texts: Texts & MoreTexts = {
     name: "Name", nameHint: "Ohne Namen heißt er wie oben.",
     recipients: "E-Mail-Adressen", recipientsHint: "Durch Kommas getrennt.", channels: "Kanäle", noChannels: "Kanäle für Slack, Teams und andere entstehen unter Kanäle.",
     quietFrom: "Ruhe von", quietTo: "Ruhe bis", quietHint: (zone: string) => `Gemeldet wird dann erst am Ende (${zone}). Leer: jederzeit.`, recovery: "Auch melden, wenn es vorbei ist",
-    save: "Speichern", alertMe: "Alarm einrichten", saved: "Der Alarm ist gespeichert.", open: "Alarme öffnen",
+    save: "Speichern", alertMe: "Alarm einrichten", mixed: "Kein Alarm: Eine Summe kann mehrere Währungen haben. Möglich ist er mit einer Zahl in einer Währung.", saved: "Der Alarm ist gespeichert.", open: "Alarme öffnen",
     signals: { freshness: "Verspätung der Daten", rate_limit: "Nutzung des Anfragelimits" },
     counted: {
       visitors: "Besucher", visits: "Besuche", page_views: "Seitenaufrufe", events: "Ereignisse", errors: "Fehler", new_visitors: "neue Besucher", returning_visitors: "wiederkehrende Besucher",

@@ -499,7 +499,7 @@ const english = {
     name: "Name", nameHint: "Without one, it is called as above.",
     recipients: "E-mail addresses", recipientsHint: "With commas between them.", channels: "Channels", noChannels: "Channels for Slack, Teams and others are set up under Channels.",
     quietFrom: "Quiet from", quietTo: "Quiet until", quietHint: (zone: string) => `Nobody is told then, but at the end (${zone}). Empty: at any time.`, recovery: "Also tell when it is over",
-    save: "Save", alertMe: "Alert me", saved: "The alert is saved.", open: "Open alerts",
+    save: "Save", alertMe: "Alert me", mixed: "No alert: a total may be in several currencies. Choose a metric in one of them.", saved: "The alert is saved.", open: "Open alerts",
     signals: { freshness: "Delay of the data", rate_limit: "Use of the rate limit" },
     counted: {
       visitors: "visitors", visits: "visits", page_views: "page views", events: "events", errors: "errors", new_visitors: "new visitors", returning_visitors: "returning visitors",

@@ -9,9 +9,15 @@ import { Icon } from "./icon";
 
 const t = moreTexts.alerts;
 
-export function AlertButton({ watch, goals }: { watch: Watch | null; goals: AlertKnown["goals"] }) {
+export function AlertButton({ watch, goals, isMixed = false }: {
+  watch: Watch | null;
+  goals: AlertKnown["goals"];
+  /** Whether its total would add several currencies. */
+  isMixed?: boolean;
+}) {
   const [state, setState] = useState<"open" | "saved" | null>(null);
-  if (!watch || !mayWriteRecords() || !hasRecords()) return null;
+  if (!mayWriteRecords() || !hasRecords()) return null;
+  if (!watch) return isMixed ? <span class="quiet">{t.mixed}</span> : null;
   return (
     <>
       {state === "saved" && <span role="status" class="quiet">{t.saved} <a href={addressWith({ view: "setup", item: "", own: { part: "alerts" } })} onClick={follow}>{t.open}</a></span>}
