@@ -778,7 +778,7 @@ export const texts: Texts & MoreTexts = {
     thresholds: { above: "Grenze", below: "Grenze", rises: "Prozent", falls: "Prozent", spike: "Übliche Abweichungen", drop: "Übliche Abweichungen" },
     deviationsHint: "3 ist selten; eine kleinere Zahl meldet öfter.", minutes: "Minuten", percent: "Prozent",
     against: "Verglichen mit", every: "Geprüft", widths: { quarter_hour: "alle 15 Minuten", hour: "jede Stunde", day: "jeden Tag", week: "jede Woche" },
-    name: "Name", nameHint: "Ohne Namen heißt er wie oben.",
+    name: "Name", nameHint: "Ohne Namen heißt er wie oben.", named: (exploration: string, rule: string) => `${exploration}: ${rule}`,
     recipients: "E-Mail-Adressen", recipientsHint: "Durch Kommas getrennt.", channels: "Kanäle", noChannels: "Kanäle für Slack, Teams und andere entstehen unter Kanäle.",
     quietFrom: "Ruhe von", quietTo: "Ruhe bis", quietHint: (zone: string) => `Gemeldet wird dann erst am Ende (${zone}). Leer: jederzeit.`, recovery: "Auch melden, wenn es vorbei ist",
     save: "Speichern", alertMe: "Alarm einrichten", mixed: "Kein Alarm: Eine Summe kann mehrere Währungen haben. Möglich ist er mit einer Zahl in einer Währung.", saved: "Der Alarm ist gespeichert.", open: "Alarme öffnen",

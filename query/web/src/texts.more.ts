@@ -496,7 +496,7 @@ const english = {
     thresholds: { above: "Bound", below: "Bound", rises: "Percent", falls: "Percent", spike: "Usual deviations", drop: "Usual deviations" } as Record<string, string>,
     deviationsHint: "3 is rare; a smaller number tells you more often.", minutes: "Minutes", percent: "Percent",
     against: "Compared with", every: "Checked", widths: { quarter_hour: "every 15 minutes", hour: "every hour", day: "every day", week: "every week" },
-    name: "Name", nameHint: "Without one, it is called as above.",
+    name: "Name", nameHint: "Without one, it is called as above.", named: (exploration: string, rule: string) => `${exploration}: ${rule}`,
     recipients: "E-mail addresses", recipientsHint: "With commas between them.", channels: "Channels", noChannels: "Channels for Slack, Teams and others are set up under Channels.",
     quietFrom: "Quiet from", quietTo: "Quiet until", quietHint: (zone: string) => `Nobody is told then, but at the end (${zone}). Empty: at any time.`, recovery: "Also tell when it is over",
     save: "Save", alertMe: "Alert me", mixed: "No alert: a total may be in several currencies. Choose a metric in one of them.", saved: "The alert is saved.", open: "Open alerts",

@@ -9,9 +9,11 @@ import { Icon } from "./icon";
 
 const t = moreTexts.alerts;
 
-export function AlertButton({ watch, goals, isMixed = false }: {
+export function AlertButton({ watch, goals, saved, isMixed = false }: {
   watch: Watch | null;
   goals: AlertKnown["goals"];
+  /** Name of the saved exploration that is watched. */
+  saved?: string;
   /** Whether its total would add several currencies. */
   isMixed?: boolean;
 }) {
@@ -22,7 +24,7 @@ export function AlertButton({ watch, goals, isMixed = false }: {
     <>
       {state === "saved" && <span role="status" class="quiet">{t.saved} <a href={addressWith({ view: "setup", item: "", own: { part: "alerts" } })} onClick={follow}>{t.open}</a></span>}
       <button type="button" class="button" onClick={() => setState("open")}><Icon name="bell" />{t.alertMe}</button>
-      {state === "open" && <AlertDialog watch={watch} known={{ goals, explorations: [] }} close={() => setState(null)} saved={() => setState("saved")} />}
+      {state === "open" && <AlertDialog watch={watch} exploration={saved} known={{ goals, explorations: [] }} close={() => setState(null)} saved={() => setState("saved")} />}
     </>
   );
 }
