@@ -39,7 +39,7 @@ async def test_channel(call: Call, channel: Channel) -> Response:
         title=f"Test: {channel.name}",
         sentence="This channel can be reached by Tidemark.",
         facts=(Fact("Website", website.domain),),
-        link=f"{dependencies.access.query_url}/{website.id}/setup",
+        link=f"{dependencies.access.query_url}/{website.id}/setup?part=channels",
         website=website.domain,
         data={"type": "channel.test", "channel": {"id": channel.id, "name": channel.name}},
         occurred_at=now,

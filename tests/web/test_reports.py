@@ -2,16 +2,18 @@
 
 import pytest
 
+from tests.http_client import call
 from tests.installation import eventually
 from tests.web.dashboard import TABLE, Dashboard
 from tests.web.test_accessibility import set_theme
-from tests.web.test_alerts import act, page_problems, remove
+from tests.web.test_alerts import COUNTED, act, delete, page_problems, remove, save
 
 
 def test_a_report_is_made_paused_and_deleted(page: Dashboard) -> None:
     page.open("setup", part="reports")
     page.press("New report", "main")
     page.type_into("dialog input[name=name]", "Weekly numbers")
+    assert "Nobody is told." in page.text("dialog form")
     page.type_into("dialog input[name=recipients]", "team@shop.example")
     page.press("Save", "dialog form")
     page.until(f"({TABLE})('Reports')?.length === 1")
@@ -31,6 +33,26 @@ def test_a_report_is_made_paused_and_deleted(page: Dashboard) -> None:
     page.until("!document.querySelector('dialog')")
     assert page.rows("Reports")[0][3] != "–"
     remove(page, "Weekly numbers")
+
+
+def test_a_deleted_exploration_of_a_report_can_be_cleared(page: Dashboard) -> None:
+    exploration = save(page, "explorations", name="Reading", **COUNTED)
+    report = save(page, "reports", name="Tables", schedule="weekly", explorations=[exploration])
+    delete(page, "explorations", exploration)
+
+    page.open("setup", part="reports")
+    act(page, "Tables", "Edit")
+    box = "document.querySelector('dialog input[name=explorations]')"
+    assert page.until(f"{box}?.checked && {box}.closest('label').innerText.trim()") == (
+        "deleted exploration"
+    )
+    page.tab.js(f"{box}.click()")
+    page.press("Save", "dialog form")
+    page.until("!document.querySelector('dialog')")
+    headers = {"authorization": f"Bearer {page.tenant.key}"}
+    stored = call("GET", f"{page.url}/v1/reports/{report}", None, headers).json["data"]
+    assert stored["explorations"] == []
+    remove(page, "Tables")
 
 
 def test_the_preview_is_the_mail_of_the_last_period(page: Dashboard) -> None:

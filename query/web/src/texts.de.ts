@@ -746,24 +746,25 @@ export const texts: Texts & MoreTexts = {
   },
   alerts: {
     title: "Alarme", create: "Neuer Alarm", hint: "Ein Alarm beobachtet eine Zahl und meldet, wenn etwas nicht stimmt: per E-Mail oder in Slack, Teams und anderen Kanälen.",
-    none: "Noch gibt es keinen Alarm.", about: "Was er beobachtet", state: "Zustand", who: "Meldet an", nobody: "niemanden",
+    none: "Noch gibt es keinen Alarm.", about: "Was er beobachtet", state: "Zustand", who: "Meldet an", nobody: "niemanden", nobodyTold: "Niemand wird benachrichtigt.",
     noMail: "Mails werden hier erst gesendet, wenn der Betreiber von Tidemark TIDEMARK_SMTP_URL setzt. Kanäle kommen ohne aus.",
     states: {
       ok: "In Ordnung", waiting: "Wartet auf Daten",
       firing: (since: string) => `Ausgelöst seit ${since}`, problem: (what: string) => `Problem: ${isolate(what)}`,
     },
     muted: (until: string) => `Stumm bis ${until}`, mutedForever: "Stumm bis zum Wiedereinschalten",
+    last: (value: string) => `Zuletzt: ${value}`, quiet: (hours: string) => `Ruhe ${hours}`,
     actionsOf: (name: string) => `Aktionen für ${isolate(name)}`, edit: "Bearbeiten", editOne: (name: string) => `${isolate(name)} bearbeiten`, test: "Test senden", testOf: (name: string) => `Test von ${isolate(name)}`,
     testing: "Wird gesendet …", history: "Verlauf", historyOf: (name: string) => `Verlauf von ${isolate(name)}`,
     mutes: { hour: "Eine Stunde stumm", day: "Einen Tag stumm", week: "Eine Woche stumm" }, muteForever: "Stumm bis zum Wiedereinschalten", unmute: "Wieder einschalten",
     remove: "Löschen", removeOne: (name: string) => `${isolate(name)} löschen`, confirmRemove: "Er wird nicht mehr geprüft, und sein Verlauf geht verloren.",
-    begin: "Was soll beobachtet werden?", back: "Etwas anderes", here: "Diese Abfrage",
+    begin: "Was soll beobachtet werden?", back: "Etwas anderes", here: "Diese Abfrage", total: (groups: string) => `Beobachtet die Summe, ohne ${groups}.`,
     presets: {
       nothing: "Nichts kam an", number: "Eine Zahl darüber oder darunter", unusual: "Ungewöhnlicher Verkehr", change: "Änderung gegenüber vorher", newError: "Ein neuer Fehler", errors: "Viele Fehler",
       vital: "Eine langsame Seite", goal: "Ein Ziel wurde erreicht", exploration: "Eine gespeicherte Analyse", rateLimit: "Anfragelimit fast erreicht", late: "Daten verspäten sich",
     },
     presetHints: {
-      nothing: "Das Tracking ist ausgefallen oder die Website", number: "Besucher, Besuche, Seitenaufrufe oder Ereignisse", unusual: "Ausschlag nach oben oder unten für diese Stunde der Woche", change: "Gegenüber der Woche oder dem Tag davor",
+      nothing: "Das Tracking ist ausgefallen oder die Website", number: "Besucher, Besuche, Seitenaufrufe oder Ereignisse", unusual: "Ausschlag nach oben oder unten für diese Tageszeit", change: "Gegenüber der Woche oder dem Tag davor",
       newError: "Eine Meldung, die es 30 Tage lang nicht gab", errors: "Mehr als eine Anzahl", vital: "LCP, INP oder CLS jenseits der Grenze", goal: "Wie oft, am Tag oder in der Stunde",
       exploration: "Was unter Analyse gefragt wurde", rateLimit: "Anfragen werden bald abgewiesen", late: "Empfangenes fehlt noch in den Zahlen",
     },
@@ -777,10 +778,10 @@ export const texts: Texts & MoreTexts = {
     thresholds: { above: "Grenze", below: "Grenze", rises: "Prozent", falls: "Prozent", spike: "Übliche Abweichungen", drop: "Übliche Abweichungen" },
     deviationsHint: "3 ist selten; eine kleinere Zahl meldet öfter.", minutes: "Minuten", percent: "Prozent",
     against: "Verglichen mit", every: "Geprüft", widths: { quarter_hour: "alle 15 Minuten", hour: "jede Stunde", day: "jeden Tag", week: "jede Woche" },
-    name: "Name", nameHint: "Ohne Namen heißt er wie oben.",
+    name: "Name", nameHint: "Ohne Namen heißt er wie oben.", named: (exploration: string, rule: string) => `${exploration}: ${rule}`,
     recipients: "E-Mail-Adressen", recipientsHint: "Durch Kommas getrennt.", channels: "Kanäle", noChannels: "Kanäle für Slack, Teams und andere entstehen unter Kanäle.",
     quietFrom: "Ruhe von", quietTo: "Ruhe bis", quietHint: (zone: string) => `Gemeldet wird dann erst am Ende (${zone}). Leer: jederzeit.`, recovery: "Auch melden, wenn es vorbei ist",
-    save: "Speichern", alertMe: "Alarm einrichten", saved: "Der Alarm ist gespeichert.", open: "Alarme öffnen",
+    save: "Speichern", alertMe: "Alarm einrichten", mixed: "Kein Alarm: Eine Summe kann mehrere Währungen haben. Möglich ist er mit einer Zahl in einer Währung.", saved: "Der Alarm ist gespeichert.", open: "Alarme öffnen",
     signals: { freshness: "Verspätung der Daten", rate_limit: "Nutzung des Anfragelimits" },
     counted: {
       visitors: "Besucher", visits: "Besuche", page_views: "Seitenaufrufe", events: "Ereignisse", errors: "Fehler", new_visitors: "neue Besucher", returning_visitors: "wiederkehrende Besucher",
@@ -804,7 +805,7 @@ export const texts: Texts & MoreTexts = {
   },
   channels: {
     title: "Kanäle", create: "Neuer Kanal", hint: "Ein Kanal ist die Adresse eines anderen Produkts, das Alarme und Berichte erhält. Alarme und Berichte wählen unter ihnen.",
-    none: "Noch gibt es keinen Kanal.", name: "Name", kind: "Art", host: "Host",
+    none: "Noch gibt es keinen Kanal.", deleted: "gelöschter Kanal", name: "Name", kind: "Art", host: "Host",
     kinds: { webhook: "Webhook", slack: "Slack", discord: "Discord", teams: "Microsoft Teams", telegram: "Telegram", ntfy: "ntfy" },
     hints: {
       webhook: "Eine eigene HTTPS-Adresse. Sie erhält JSON, signiert nach Standard Webhooks.",
@@ -814,6 +815,8 @@ export const texts: Texts & MoreTexts = {
       telegram: "In Telegram legt @BotFather einen Bot an und nennt das Token. Der Bot muss im Chat sein.",
       ntfy: "Die Adresse des Themas, etwa https://ntfy.sh/unsere-alarme.",
     },
+    plainHttp: "Über http:// sind nur Netze erreichbar, die der Betreiber von Tidemark in TIDEMARK_WEBHOOK_NETWORKS erlaubt.",
+    edit: "Bearbeiten", editOne: (name: string) => `${isolate(name)} bearbeiten`, unchanged: "Leer bleibt der Wert, wie er ist.", unchangedToken: "Leer bleibt der Wert, wie er ist; eine neue URL braucht ihn noch einmal.",
     address: "URL", token: "Token", bot: "Token des Bots", chat: "Chat-ID", chatHint: "Eine Zahl, etwa -1001234567890, oder @name eines öffentlichen Kanals.", tokenHint: "Optional: wenn das Thema geschützt ist.",
     secretReady: "Der Kanal ist bereit. Das Geheimnis jetzt kopieren: Es wird nicht noch einmal gezeigt. Es beweist, dass eine Anfrage von hier kommt.", secret: "Geheimnis",
     test: "Testen", testOne: (name: string) => `${isolate(name)} testen`, testing: (name: string) => `Ein Test wird an ${isolate(name)} gesendet …`,
@@ -822,7 +825,7 @@ export const texts: Texts & MoreTexts = {
   },
   reports: {
     title: "Berichte", create: "Neuer Bericht", hint: "Ein Bericht sendet die Zahlen der Übersicht per E-Mail, wenn ein Tag, eine Woche oder ein Monat vorbei ist.",
-    none: "Noch gibt es keinen Bericht.", name: "Name", schedule: "Wann", last: "Zuletzt gesendet", next: "Nächster", paused: "pausiert", never: "–",
+    none: "Noch gibt es keinen Bericht.", deletedExploration: "gelöschte Analyse", channelsHint: "Kanäle erhalten die Zahlen und einen Link, keine Tabellen und keine Dateien.", name: "Name", schedule: "Wann", last: "Zuletzt gesendet", next: "Nächster", paused: "pausiert", never: "–",
     schedules: { daily: "Täglich", weekly: "Jeden Montag", monthly: "Am Ersten jedes Monats" },
     scheduled: (schedule: string, hour: string) => `${schedule} um ${hour}`,
     hour: "Um", explorations: "Gespeicherte Analysen als Tabellen", attach: "Angehängte Datei", attached: { none: "Keine", csv: "CSV", pdf: "PDF" },

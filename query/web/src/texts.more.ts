@@ -464,24 +464,25 @@ const english = {
   },
   alerts: {
     title: "Alerts", create: "New alert", hint: "An alert watches a number and tells you when something is wrong: by e-mail, or in Slack, Teams and other channels.",
-    none: "There is no alert yet.", about: "What it watches", state: "State", who: "Tells", nobody: "nobody",
+    none: "There is no alert yet.", about: "What it watches", state: "State", who: "Tells", nobody: "nobody", nobodyTold: "Nobody is told.",
     noMail: "No mail can be sent here until whoever runs Tidemark sets TIDEMARK_SMTP_URL. Channels work without.",
     states: {
       ok: "OK", waiting: "Waiting for data",
       firing: (since: string) => `Firing since ${since}`, problem: (what: string) => `Problem: ${isolate(what)}`,
     },
     muted: (until: string) => `Muted until ${until}`, mutedForever: "Muted until you turn it on",
+    last: (value: string) => `Last: ${value}`, quiet: (hours: string) => `Quiet ${hours}`,
     actionsOf: (name: string) => `Actions for ${isolate(name)}`, edit: "Edit", editOne: (name: string) => `Edit ${isolate(name)}`, test: "Send a test", testOf: (name: string) => `Test of ${isolate(name)}`,
     testing: "Sending …", history: "History", historyOf: (name: string) => `History of ${isolate(name)}`,
     mutes: { hour: "Mute for an hour", day: "Mute for a day", week: "Mute for a week" }, muteForever: "Mute until I turn it on", unmute: "Turn on again",
     remove: "Delete", removeOne: (name: string) => `Delete ${isolate(name)}`, confirmRemove: "It is not checked any more, and its history is gone.",
-    begin: "What should it watch?", back: "Something else", here: "This query",
+    begin: "What should it watch?", back: "Something else", here: "This query", total: (groups: string) => `Watches the total, without ${groups}.`,
     presets: {
       nothing: "Nothing arrived", number: "A number above or below", unusual: "Unusual traffic", change: "A change against before", newError: "A new error", errors: "Many errors",
       vital: "A slow page", goal: "A goal was reached", exploration: "A saved exploration", rateLimit: "Rate limit near", late: "Data is late",
     },
     presetHints: {
-      nothing: "Tracking broke, or the website is down", number: "Visitors, visits, page views or events", unusual: "A spike or drop for that hour of the week", change: "Against the week or the day before",
+      nothing: "Tracking broke, or the website is down", number: "Visitors, visits, page views or events", unusual: "A spike or drop for that time of day", change: "Against the week or the day before",
       newError: "A message that the last 30 days did not have", errors: "More than a number of them", vital: "LCP, INP or CLS beyond its bound", goal: "How often, in a day or an hour",
       exploration: "What you asked on Explore", rateLimit: "Requests are refused soon", late: "What was received is not in the numbers yet",
     },
@@ -495,10 +496,10 @@ const english = {
     thresholds: { above: "Bound", below: "Bound", rises: "Percent", falls: "Percent", spike: "Usual deviations", drop: "Usual deviations" } as Record<string, string>,
     deviationsHint: "3 is rare; a smaller number tells you more often.", minutes: "Minutes", percent: "Percent",
     against: "Compared with", every: "Checked", widths: { quarter_hour: "every 15 minutes", hour: "every hour", day: "every day", week: "every week" },
-    name: "Name", nameHint: "Without one, it is called as above.",
+    name: "Name", nameHint: "Without one, it is called as above.", named: (exploration: string, rule: string) => `${exploration}: ${rule}`,
     recipients: "E-mail addresses", recipientsHint: "With commas between them.", channels: "Channels", noChannels: "Channels for Slack, Teams and others are set up under Channels.",
     quietFrom: "Quiet from", quietTo: "Quiet until", quietHint: (zone: string) => `Nobody is told then, but at the end (${zone}). Empty: at any time.`, recovery: "Also tell when it is over",
-    save: "Save", alertMe: "Alert me", saved: "The alert is saved.", open: "Open alerts",
+    save: "Save", alertMe: "Alert me", mixed: "No alert: a total may be in several currencies. Choose a metric in one of them.", saved: "The alert is saved.", open: "Open alerts",
     signals: { freshness: "Delay of the data", rate_limit: "Use of the rate limit" },
     counted: {
       visitors: "visitors", visits: "visits", page_views: "page views", events: "events", errors: "errors", new_visitors: "new visitors", returning_visitors: "returning visitors",
@@ -522,7 +523,7 @@ const english = {
   },
   channels: {
     title: "Channels", create: "New channel", hint: "A channel is an address of another product that gets alerts and reports. Alerts and reports choose among them.",
-    none: "There is no channel yet.", name: "Name", kind: "Kind", host: "Host",
+    none: "There is no channel yet.", deleted: "deleted channel", name: "Name", kind: "Kind", host: "Host",
     kinds: { webhook: "Webhook", slack: "Slack", discord: "Discord", teams: "Microsoft Teams", telegram: "Telegram", ntfy: "ntfy" },
     hints: {
       webhook: "An HTTPS address of your own. It gets JSON, signed as Standard Webhooks says.",
@@ -532,6 +533,8 @@ const english = {
       telegram: "Write to @BotFather in Telegram to make a bot; it gives the token. Add the bot to the chat.",
       ntfy: "The address of the topic, such as https://ntfy.sh/our-alerts.",
     },
+    plainHttp: "By http:// only networks are reached that whoever runs Tidemark permits in TIDEMARK_WEBHOOK_NETWORKS.",
+    edit: "Edit", editOne: (name: string) => `Edit ${isolate(name)}`, unchanged: "Left empty, it stays as it is.", unchangedToken: "Left empty, it stays as it is; a new URL needs it again.",
     address: "URL", token: "Token", bot: "Token of the bot", chat: "Chat id", chatHint: "A number, such as -1001234567890, or @name of a public channel.", tokenHint: "Optional: where the topic is protected.",
     secretReady: "The channel is ready. Copy its secret now: it is not shown again. It proves that a request is from here.", secret: "Secret",
     test: "Test", testOne: (name: string) => `Test ${isolate(name)}`, testing: (name: string) => `Sending a test to ${isolate(name)} …`,
@@ -540,7 +543,7 @@ const english = {
   },
   reports: {
     title: "Reports", create: "New report", hint: "A report sends the numbers of the overview by e-mail when a day, a week or a month is over.",
-    none: "There is no report yet.", name: "Name", schedule: "When", last: "Last sent", next: "Next", paused: "paused", never: "–",
+    none: "There is no report yet.", deletedExploration: "deleted exploration", channelsHint: "Channels get the figures and a link, no tables and no files.", name: "Name", schedule: "When", last: "Last sent", next: "Next", paused: "paused", never: "–",
     schedules: { daily: "Every day", weekly: "Every Monday", monthly: "On the first of each month" },
     scheduled: (schedule: string, hour: string) => `${schedule} at ${hour}`,
     hour: "At", explorations: "Saved explorations as tables", attach: "Attached file", attached: { none: "None", csv: "CSV", pdf: "PDF" },

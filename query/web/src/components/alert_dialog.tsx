@@ -3,12 +3,12 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { fetchJson } from "../api/request";
 import { me, subjectQuery, timezone } from "../api/session";
 import {
-  type AlertKnown, bodyOfDraft, type Choice, columnsOfWatch, type Condition, conditionsOf, type Draft, draftOf, draftOfPreset, type Preset, PRESETS,
+  type AlertKnown, bodyOfDraft, type Choice, columnsOfWatch, type Condition, conditionsOf, type Draft, draftOf, draftOfPreset, type Preset, PRESETS, type Reference,
   REFERENCES, THRESHOLDS, type Watch, widthsOf,
 } from "../state/alert_rules";
 import { moreTexts } from "../texts.more";
 import type { Schemas } from "../types";
-import { boundLabel, ruleText } from "./alert_words";
+import { boundLabel, ruleText, totalText } from "./alert_words";
 import { Dialog } from "./dialog";
 import { FormFooter } from "./form_footer";
 import { Icon } from "./icon";
@@ -17,6 +17,7 @@ import { useForm } from "./use_form";
 
 const t = moreTexts.alerts;
 const PATH = "/v1/alerts";
+const NAME_LENGTH = 255;
 const LABELS = { name: t.name, threshold: t.thresholds.above!, recipients: t.recipients, channels: t.channels, quietHours: t.quietFrom, every: t.every, column: t.column };
 
 /** What the form is about: a preset with one of its choices, or an alert that is there. */
@@ -25,11 +26,13 @@ interface Begun {
   draft: Draft;
 }
 
-export function AlertDialog({ alert, watch, known, close, saved }: {
+export function AlertDialog({ alert, watch, exploration, known, close, saved }: {
   /** The one that is changed. */
   alert?: Schemas["AlertResource"];
   /** What a new one watches; without it, presets are offered. */
   watch?: Watch;
+  /** Name of the saved exploration that a new one watches. */
+  exploration?: string;
   known: AlertKnown;
   close: () => void;
   saved: () => void;
@@ -43,7 +46,7 @@ export function AlertDialog({ alert, watch, known, close, saved }: {
   return (
     <Dialog title={alert ? t.editOne(alert.name) : t.create} close={close} wide={!begun}>
       {begun
-        ? <AlertForm key={begun.preset?.id} {...begun} id={alert?.id} known={known} close={close} saved={saved} back={begun.preset ? () => setBegun(null) : undefined} />
+        ? <AlertForm key={begun.preset?.id} {...begun} exploration={exploration} id={alert?.id} known={known} close={close} saved={saved} back={begun.preset ? () => setBegun(null) : undefined} />
         : <Presets known={known} begin={begin} />}
     </Dialog>
   );
@@ -66,7 +69,8 @@ const Presets = ({ known, begin }: { known: AlertKnown; begin: (preset: Preset) 
   </>
 );
 
-function AlertForm({ preset, draft: start, id, known, close, saved, back }: Begun & {
+function AlertForm({ preset, draft: start, exploration, id, known, close, saved, back }: Begun & {
+  exploration?: string;
   /** Of the alert that is changed. */
   id?: string;
   known: AlertKnown;
@@ -81,6 +85,7 @@ function AlertForm({ preset, draft: start, id, known, close, saved, back }: Begu
   const set = (part: Partial<Draft>) => setDraft((old) => ({ ...old, ...part }));
   const { watch, condition, threshold } = draft;
   const rule = ruleText(draft, known.goals);
+  const total = totalText(draft);
   const choices = preset?.choices(known) ?? [];
   const columns = columnsOfWatch(watch, known);
   const conditions = preset && preset.id !== "exploration" ? preset.conditions : conditionsOf(watch);
@@ -92,15 +97,18 @@ function AlertForm({ preset, draft: start, id, known, close, saved, back }: Begu
       watch: choice.watch, condition: fitting.includes(condition) ? condition : fitting[0]!, ...(choice.threshold === undefined ? {} : { threshold: String(choice.threshold) }),
     });
   };
+  const about = preset?.id === "exploration" ? choices.find((choice) => choice.id === chosen)?.label : exploration;
+  const usualName = about ? t.named(about, rule).slice(0, NAME_LENGTH) : rule;
   const send = async () => {
-    const body = { name: draft.name.trim() || rule, ...bodyOfDraft(draft) };
+    const body = { name: draft.name.trim() || usualName, ...bodyOfDraft(draft) };
     await fetchJson(id ? `${PATH}/${id}` : PATH, { method: id ? "PATCH" : "POST", query: id ? {} : subjectQuery.value, body });
     saved();
   };
   return (
     <form ref={form} class="form" onSubmit={submit(send)}>
       {back && <button type="button" class="quiet-button alert-back" onClick={back}><Icon name="arrow-left" />{t.back}</button>}
-      <p class="alert-rule" role="status">{rule}</p>
+      <p class="alert-rule" role="status">{usualName}</p>
+      {total && <small class="quiet">{total}</small>}
       {preset && (choices.length > 1 || Object.hasOwn(t.choices, preset.id)) && (
         <Select name="choice" label={t.choices[preset.id] ?? t.choice} value={chosen!}
           options={choices.map(({ id: value, label }) => [value, label])} choose={(value) => choose(choices.find((choice) => choice.id === value)!)} />
@@ -116,12 +124,12 @@ function AlertForm({ preset, draft: start, id, known, close, saved, back }: Begu
         )}
         {Object.hasOwn(THRESHOLDS, condition) && (
           <label>{boundLabel(draft)}
-            <input name="threshold" type="number" step="any" required value={threshold} onInput={(e) => set({ threshold: e.currentTarget.value })} />
+            <input name="threshold" type="number" step="any" min={THRESHOLDS[condition] ? 0 : undefined} required value={threshold} onInput={(e) => set({ threshold: e.currentTarget.value })} />
             {(condition === "spike" || condition === "drop") && <small>{t.deviationsHint}</small>}
           </label>
         )}
         {(condition === "rises" || condition === "falls") && (
-          <Select name="against" label={t.against} value={draft.against} options={REFERENCES.map((each) => [each, (each === "week" ? t.weekBefore : t.before)[draft.every]])}
+          <Select name="against" label={t.against} value={draft.against} options={referencesOf(draft).map((each) => [each, (each === "week" ? t.weekBefore : t.before)[draft.every]])}
             choose={(against) => set({ against })} />
         )}
         {!watch.signal && (
@@ -136,7 +144,7 @@ function AlertForm({ preset, draft: start, id, known, close, saved, back }: Begu
       <small class="quiet">{t.quietHint(timezone.value)}</small>
       <label class="check"><input type="checkbox" name="recovery" checked={draft.recovery} onChange={(e) => set({ recovery: e.currentTarget.checked })} />{t.recovery}</label>
       <label>{t.name}
-        <input name="name" maxLength={255} placeholder={rule} value={draft.name} onInput={(e) => set({ name: e.currentTarget.value })} />
+        <input name="name" maxLength={NAME_LENGTH} placeholder={usualName} value={draft.name} onInput={(e) => set({ name: e.currentTarget.value })} />
         <small>{t.nameHint}</small>
       </label>
       {error && <p class="error" role="alert">{error}</p>}
@@ -144,6 +152,9 @@ function AlertForm({ preset, draft: start, id, known, close, saved, back }: Begu
     </form>
   );
 }
+
+/** Of weeks, both are the same one. */
+const referencesOf = ({ every, against }: Draft): readonly Reference[] => (every === "week" ? [against] : REFERENCES);
 
 /** A number that was typed stays while it can mean the same. */
 const thresholdFor = (chosen: Condition, { condition, threshold }: Draft): string =>

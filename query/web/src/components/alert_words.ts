@@ -59,6 +59,13 @@ const filtersOf = ({ metricsQuery, customQuery }: Watch): string[] => {
   return (filters ?? []).map((filter) => filterText(filter as Filter));
 };
 
+/** What the rows of the result stand for, in words. */
+const groupNames = (watch: Watch): string => groupsOfWatch(watch).map((group) => (watch.metricsQuery ? dimensionText(group) : columnText(group))).join(", ");
+
+/** That groups are not watched, where the condition is about one number; null without any. */
+export const totalText = ({ watch, condition }: Pick<Draft, "watch" | "condition">): string | null =>
+  (condition !== "new" && groupsOfWatch(watch).length ? t.total(groupNames(watch)) : null);
+
 /** `More than 10 errors in an hour`. */
 export function ruleText(draft: Pick<Draft, "watch" | "condition" | "threshold" | "against" | "every">, goals: Goals): string {
   const { watch, condition, against, every } = draft;
@@ -69,7 +76,6 @@ export function ruleText(draft: Pick<Draft, "watch" | "condition" | "threshold" 
   const bound = thresholdOf(draft);
   const number = bound === null ? "…" : valueOf(watch, bound, goals);
   const before = against === "week" ? t.weekBefore[every] : t.before[every];
-  const groups = groupsOfWatch(watch).map((group) => (watch.metricsQuery ? dimensionText(group) : columnText(group)));
   const sentence = {
     above: () => (counted ? t.rules.moreThan(number, counted, per) : t.rules.above(what, number, per)),
     below: () => (counted ? t.rules.fewerThan(number, counted, per) : t.rules.below(what, number, per)),
@@ -78,7 +84,7 @@ export function ruleText(draft: Pick<Draft, "watch" | "condition" | "threshold" 
     spike: () => t.rules.spike(what, per),
     drop: () => t.rules.drop(what, per),
     nothing: () => t.rules.nothing(counted ?? what, per),
-    new: () => (name === "errors" && groups.length === 1 ? t.rules.newError : t.rules.new(groups.join(", ") || what)),
+    new: () => (name === "errors" && groupsOfWatch(watch).length === 1 ? t.rules.newError : t.rules.new(groupNames(watch) || what)),
   }[condition]();
   return [sentence.trim(), ...filtersOf(watch)].join(" · ");
 }

@@ -1,8 +1,10 @@
 // Who is told by an alert or a report: the inputs of a form.
+import { useState } from "preact/hooks";
 import { me } from "../api/session";
+import { addressesIn } from "../state/alert_rules";
 import { moreTexts } from "../texts.more";
 import { Icon } from "./icon";
-import { kindText, useChannels } from "./saved_channels";
+import { isTold, kindText, useChannels } from "./saved_channels";
 
 const t = moreTexts.alerts;
 
@@ -13,8 +15,14 @@ interface Told {
   channels: string[];
 }
 
-export function ToldFields({ recipients, channels, change }: Told & { change: (part: Partial<Told>) => void }) {
+export function ToldFields({ recipients, channels, hint, change }: Told & {
+  /** What channels get. */
+  hint?: string;
+  change: (part: Partial<Told>) => void;
+}) {
   const all = useChannels();
+  const [before] = useState(channels);
+  const deleted = all.value ? before.filter((id) => !all.value!.some((channel) => channel.id === id)) : [];
   const toggle = (id: string, isChosen: boolean) => change({ channels: [...channels.filter((each) => each !== id), ...(isChosen ? [id] : [])] });
   return (
     <>
@@ -25,17 +33,21 @@ export function ToldFields({ recipients, channels, change }: Told & { change: (p
       <MailNote />
       <fieldset>
         <legend>{t.channels}</legend>
-        {all.value?.map(({ id, name, kind }) => (
+        {[...(all.value ?? []), ...deleted.map((id) => ({ id, name: moreTexts.channels.deleted, kind: null }))].map(({ id, name, kind }) => (
           <label key={id} class="check">
             <input type="checkbox" name="channels" value={id} checked={channels.includes(id)} onChange={(e) => toggle(id, e.currentTarget.checked)} />
-            {name} <small class="quiet">{kindText(kind)}</small>
+            {name} {kind && <small class="quiet">{kindText(kind)}</small>}
           </label>
         ))}
-        {all.value?.length === 0 && <small class="quiet">{t.noChannels}</small>}
+        {all.value?.length === 0 ? <small class="quiet">{t.noChannels}</small> : hint && <small class="quiet">{hint}</small>}
       </fieldset>
+      {!isTold({ recipients: addressesIn(recipients), channels }, all.value) && <NobodyTold />}
     </>
   );
 }
+
+/** Of an alert or a report without a recipient. */
+export const NobodyTold = () => <p class="alert-state problem"><Icon name="triangle-alert" size={14} />{t.nobodyTold}</p>;
 
 /** Where no mail can be sent. */
 export const MailNote = () => (me.value && !me.value.mail ? <p class="quiet mail-note"><Icon name="info" size={14} />{t.noMail}</p> : null);

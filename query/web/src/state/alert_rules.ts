@@ -95,8 +95,16 @@ export const PRESETS: Preset[] = [
 
 const isBucket = (group: unknown): boolean => typeof group === "string" && group.startsWith(TIME) && !group.includes("_of_");
 
-/** A question of Explore without its buckets of time, which the alert has itself. */
-export const watchOfQuestion = (question: Question): Watch => ({ metricsQuery: membersOf(tidied({ ...question, dimensions: groupsOf(question) })) });
+/** Whether only the dimension `currency` keeps amounts of several currencies apart: a total has none. */
+const needsCurrency = ({ dimensions }: Question, term: Term): boolean =>
+  dimensions.includes("currency") && typeof term !== "string" && Object.hasOwn(moreTexts.explore.ofMoney, term.metric) && !term.currency;
+
+/** A question of Explore without its buckets of time, which the alert has itself; null where its total would add several currencies. */
+export function watchOfQuestion(question: Question, currencies: string[] = []): Watch | null {
+  if (currencies.length !== 1 && question.metrics.some((term) => needsCurrency(question, term))) return null;
+  const metrics = question.metrics.map((term) => (typeof term !== "string" && needsCurrency(question, term) ? { ...term, currency: currencies[0] } : term));
+  return { metricsQuery: membersOf(tidied({ ...question, metrics, dimensions: groupsOf(question) })) };
+}
 
 /** The same of a custom query. */
 export function watchOfCustom(body: unknown): Watch | null {

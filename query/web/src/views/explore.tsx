@@ -90,7 +90,7 @@ function Custom({ saved, changed }: Shown) {
   return (
     <CustomQuestion title={saved?.name ?? t.question} exploration={exploration} shape={shape} actions={
       <>
-        <AlertButton watch={watchOfCustom(part.customQuery)} goals={[]} />
+        <AlertButton watch={watchOfCustom(part.customQuery)} goals={[]} saved={own.q ? undefined : saved?.name} />
         <SavedActions saved={saved} part={part} edited={Boolean(own.q || own.shape)} changed={changed} discard={() => go({ own: {} })} />
       </>} />
   );
@@ -122,11 +122,12 @@ function Metrics({ saved, changed, known }: Shown & { known: WebsiteKnown }) {
     metricsQuery: membersOf({ ...question, filters: [...question.filters, ...filters] }) as unknown as Schemas["MetricsRequest"],
     customQuery: null, shape: (own.shape || saved?.shape || null) as SavedPart["shape"],
   } : null;
+  const watch = part && watchOfQuestion({ ...question, filters: [...question.filters, ...filters] }, known.currencies);
   return (
     <>
       <Card title={saved?.name ?? t.question} className="wide" actions={
         <>
-          <AlertButton watch={part && watchOfQuestion({ ...question, filters: [...question.filters, ...filters] })} goals={known.goals} />
+          <AlertButton watch={watch} goals={known.goals} saved={own.ask ? undefined : saved?.name} isMixed={part !== null && !watch} />
           <SavedActions saved={saved} part={part} edited={Boolean(own.ask || own.shape)} changed={changed} discard={() => go({ own: {} })} />
         </>}>
         {saved?.description && <p class="quiet">{saved.description}</p>}

@@ -15,11 +15,11 @@ import { ConfirmDialog } from "../confirm_dialog";
 import { DataTable } from "../data_table";
 import { Icon } from "../icon";
 import { MenuItem, Popover } from "../popover";
-import { toldNames, useChannels } from "../saved_channels";
+import { type Channel, isTold, toldNames, useChannels } from "../saved_channels";
 import { useExplorations } from "../saved_explorations";
-import { useGoals } from "../saved_goals";
+import { type Goal, useGoals } from "../saved_goals";
 import { Async, Failed } from "../states";
-import { MailNote } from "../told_fields";
+import { MailNote, NobodyTold } from "../told_fields";
 import { HistoryDialog, type Notice, NoticeDialog } from "./notices";
 import { useAction } from "./use_action";
 
@@ -64,8 +64,8 @@ export function Alerts() {
         {(all) => (
           <DataTable label={t.title} rows={all} rowKey={({ id }) => id} columns={[
             { key: "name", label: moreTexts.setup.name, className: "address", render: (alert) => <Named alert={alert} rule={ruleText(draftOf(alert), known.goals)} /> },
-            { key: "state", label: t.state, className: "import-word", render: (alert) => <State alert={alert} /> },
-            { key: "who", extra: true, label: t.who, className: "address", render: (alert) => toldNames(alert, channels.value ?? []).join(", ") || t.nobody },
+            { key: "state", label: t.state, className: "import-word", render: (alert) => <State alert={alert} channels={channels.value} goals={known.goals} /> },
+            { key: "who", extra: true, label: t.who, className: "address", render: (alert) => toldNames(alert, channels.value).join(", ") || t.nobody },
             { key: "act", label: "", render: (alert) => (
               <Popover label={<Icon name="ellipsis" />} name={t.actionsOf(alert.name)} className="icon">
                 {(closeMenu) => {
@@ -97,9 +97,9 @@ export function Alerts() {
       </Async>
       {(open?.what === "new" || open?.what === "edit") && <AlertDialog alert={open.what === "edit" ? open.alert : undefined} known={known} close={close} saved={saved} />}
       {open?.what === "history" && (
-        <HistoryDialog title={t.historyOf(open.alert.name)} path={`${pathOf(open.alert)}/history`} value={(number) => valueOf(open.alert, number, known.goals)} channels={channels.value ?? []} close={close} />
+        <HistoryDialog title={t.historyOf(open.alert.name)} path={`${pathOf(open.alert)}/history`} value={(number) => valueOf(open.alert, number, known.goals)} channels={channels.value} close={close} />
       )}
-      {open?.what === "tested" && <NoticeDialog title={t.testOf(open.alert.name)} path={`${pathOf(open.alert)}/history`} notice={open.notice} channels={channels.value ?? []} close={close} />}
+      {open?.what === "tested" && <NoticeDialog title={t.testOf(open.alert.name)} path={`${pathOf(open.alert)}/history`} notice={open.notice} channels={channels.value} close={close} />}
       {open?.what === "remove" && (
         <ConfirmDialog title={t.removeOne(open.alert.name)} text={t.confirmRemove} action={t.remove} run={() => remove(open.alert)} close={close} />
       )}
@@ -114,15 +114,19 @@ const Named = ({ alert: { name }, rule }: { alert: Alert; rule: string }) => <>{
 
 const STATE_ICONS: Record<NonNullable<Alert["state"]>["state"], IconName> = { ok: "circle-check", firing: "triangle-alert", waiting: "clock", problem: "info" };
 
-function State({ alert }: { alert: Alert }) {
-  const { state, since, problem } = alert.state!;
+function State({ alert, channels, goals }: { alert: Alert; channels: Channel[] | null; goals: Goal[] }) {
+  const { state, since, problem, value } = alert.state!;
+  const { quietHours } = alert;
   const until = mutedUntil(alert);
   const instant = formatInstant(since, timezone.value);
   const words = state === "firing" ? t.states.firing(instant) : state === "problem" ? t.states.problem(problem ?? "") : t.states[state];
   return (
     <>
       <span class={`alert-state ${state}`}><Icon name={STATE_ICONS[state]} size={14} />{words}</span>
+      {value !== null && <small class="alert-about">{t.last(valueOf(alert, value, goals))}</small>}
+      {quietHours && <small class="alert-about">{t.quiet(quietHours.replace("-", "–"))}</small>}
       {until && <small class="alert-about">{isForever(until) ? t.mutedForever : t.muted(formatInstant(until, timezone.value))}</small>}
+      {!isTold(alert, channels) && <NobodyTold />}
     </>
   );
 }

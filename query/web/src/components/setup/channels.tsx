@@ -41,14 +41,15 @@ const LABELS = { name: t.name, kind: t.kind, address: t.address, token: t.token,
 
 export function Channels() {
   const list = useChannels();
-  const [creating, setCreating] = useState(false);
+  /** Null makes one. */
+  const [edited, setEdited] = useState<Channel | null | undefined>(undefined);
   const [created, setCreated] = useState<Channel | null>(null);
   const [asked, setAsked] = useState<Channel | null>(null);
   const action = useAction(() => undefined);
   const writes = may("manage:websites");
   const done = (channel: Channel) => {
-    setCreating(false);
-    setCreated(channel);
+    setEdited(undefined);
+    if (!edited) setCreated(channel);
     list.reload();
   };
   const test = ({ id, name }: Channel) => action.run(async () => {
@@ -61,7 +62,7 @@ export function Channels() {
     list.reload();
   };
   return (
-    <Card title={t.title} actions={writes && <button type="button" class="button" onClick={() => setCreating(true)}><Icon name="plus" />{t.create}</button>}>
+    <Card title={t.title} actions={writes && <button type="button" class="button" onClick={() => setEdited(null)}><Icon name="plus" />{t.create}</button>}>
       <p class="quiet card-text">{t.hint}</p>
       {created?.secret && <div class="new-link" role="status"><p class="notice">{t.secretReady}</p><Snippet label={t.secret} text={created.secret} /></div>}
       {action.note}
@@ -74,32 +75,38 @@ export function Channels() {
             { key: "act", label: "", render: (one) => writes && (
               <span class="row-actions">
                 <button type="button" class="quiet-button" aria-label={t.testOne(one.name)} onClick={() => test(one)}>{t.test}</button>
+                <button type="button" class="quiet-button" aria-label={t.editOne(one.name)} onClick={() => setEdited(one)}>{t.edit}</button>
                 <button type="button" class="quiet-button" aria-label={t.removeOne(one.name)} onClick={() => setAsked(one)}>{t.remove}</button>
               </span>) },
           ]} />
         )}
       </Async>
-      {creating && <ChannelDialog close={() => setCreating(false)} done={done} />}
+      {edited !== undefined && <ChannelDialog channel={edited} close={() => setEdited(undefined)} done={done} />}
       {asked && <ConfirmDialog title={t.removeOne(asked.name)} text={t.confirmRemove} action={t.remove} run={() => remove(asked)} close={() => setAsked(null)} />}
     </Card>
   );
 }
 
-function ChannelDialog({ close, done }: { close: () => void; done: (created: Channel) => void }) {
-  const [kind, setKind] = useState<ChannelKind>("slack");
-  const [values, setValues] = useState<Record<string, string>>({});
+function ChannelDialog({ channel, close, done }: {
+  /** Null makes one. */
+  channel: Channel | null;
+  close: () => void;
+  done: (saved: Channel) => void;
+}) {
+  const [kind, setKind] = useState((channel?.kind ?? "slack") as ChannelKind);
+  const [values, setValues] = useState<Record<string, string>>(channel ? { name: channel.name, chat: channel.chat ?? "" } : {});
   const { error, busy, submit } = useForm(LABELS);
   const set = (name: string, value: string) => setValues((old) => ({ ...old, [name]: value }));
   const send = async () => {
     const given = INPUTS[kind].map(({ name }) => [name, values[name]?.trim()] as const).filter(([, value]) => value);
-    const body = { name: values.name, kind, ...Object.fromEntries(given) };
-    done((await fetchJson<Schemas["ChannelResponse"]>(PATH, { query: subjectQuery.value, body })).data);
+    const body = { name: values.name, ...(channel ? {} : { kind }), ...Object.fromEntries(given) };
+    done((await fetchJson<Schemas["ChannelResponse"]>(channel ? `${PATH}/${channel.id}` : PATH, { method: channel ? "PATCH" : "POST", query: channel ? {} : subjectQuery.value, body })).data);
   };
   return (
-    <Dialog title={t.create} close={close}>
+    <Dialog title={channel ? t.editOne(channel.name) : t.create} close={close}>
       <form class="form" onSubmit={submit(send)}>
         <label>{t.kind}
-          <select name="kind" value={kind} onChange={(e) => setKind(e.currentTarget.value as ChannelKind)}>
+          <select name="kind" value={kind} disabled={channel !== null} onChange={(e) => setKind(e.currentTarget.value as ChannelKind)}>
             {KINDS.map((each) => <option key={each} value={each}>{t.kinds[each]}</option>)}
           </select>
           <small>{t.hints[kind]}</small>
@@ -107,13 +114,15 @@ function ChannelDialog({ close, done }: { close: () => void; done: (created: Cha
         <label>{t.name}<input name="name" required maxLength={255} value={values.name ?? ""} onInput={(e) => set("name", e.currentTarget.value)} /></label>
         {INPUTS[kind].map(({ name, label, help, placeholder, optional }) => (
           <label key={name}>{label}
-            <input name={name} inputMode={name === "address" ? "url" : undefined} autocomplete="off" spellcheck={false} required={!optional} placeholder={placeholder}
+            <input name={name} inputMode={name === "address" ? "url" : undefined} autocomplete="off" spellcheck={false} required={!optional && (!channel || name === "chat")} placeholder={placeholder}
               value={values[name] ?? ""} onInput={(e) => set(name, e.currentTarget.value)} />
             {help && <small>{help}</small>}
+            {channel && name !== "chat" && <small>{name === "token" && kind === "ntfy" ? t.unchangedToken : t.unchanged}</small>}
+            {name === "address" && /^\s*http:/i.test(values.address ?? "") && <small role="status">{t.plainHttp}</small>}
           </label>
         ))}
         {error && <p class="error" role="alert">{error}</p>}
-        <FormFooter submit={t.create} close={close} busy={busy} />
+        <FormFooter submit={channel ? moreTexts.setup.save : t.create} close={close} busy={busy} />
       </form>
     </Dialog>
   );

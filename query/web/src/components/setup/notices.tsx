@@ -9,7 +9,7 @@ import type { Schemas } from "../../types";
 import { type Column, DataTable } from "../data_table";
 import { Dialog } from "../dialog";
 import { EmailText } from "../email_text";
-import type { Channel } from "../saved_channels";
+import { type Channel, channelName } from "../saved_channels";
 import { Async } from "../states";
 
 export type Notice = Schemas["ShownNotice"];
@@ -24,7 +24,7 @@ interface Of {
   title: string;
   /** Of the history of the alert or report. */
   path: string;
-  channels: Channel[];
+  channels: Channel[] | null;
   close: () => void;
 }
 
@@ -61,7 +61,7 @@ export function NoticeDialog({ title, path, notice, channels, close }: Of & { no
 /** Not tried yet, or just being tried. */
 const isUnderWay = ({ state, problem }: Notice["deliveries"][number]): boolean => (state === "due" || state === "trying") && problem === null;
 
-function Notices({ label, notices, channels, value }: { label: string; notices: Notice[]; channels: Channel[]; value?: (number: number | null) => string }) {
+function Notices({ label, notices, channels, value }: { label: string; notices: Notice[]; channels: Channel[] | null; value?: (number: number | null) => string }) {
   const numbers: Column<Notice>[] = value ? [
     { key: "value", label: t.value, number: true, render: (notice) => value(notice.value) },
     { key: "reference", extra: true, label: t.reference, number: true, render: ({ reference }) => value(reference) },
@@ -77,7 +77,7 @@ function Notices({ label, notices, channels, value }: { label: string; notices: 
   );
 }
 
-function Deliveries({ of: { deliveries }, channels }: { of: Notice; channels: Channel[] }) {
+function Deliveries({ of: { deliveries }, channels }: { of: Notice; channels: Channel[] | null }) {
   if (!deliveries.length) return <span class="quiet">{t.nobody}</span>;
   return (
     <ul class="deliveries">
@@ -87,7 +87,7 @@ function Deliveries({ of: { deliveries }, channels }: { of: Notice; channels: Ch
         const at = deliveredAt ?? (!isSending && dueAt && Date.parse(dueAt) > Date.now() + SOON_MS ? dueAt : null);
         return (
           <li key={i}>
-            {kind === "email" ? <EmailText text={to} /> : channels.find(({ id }) => id === to)?.name ?? to}{" "}
+            {kind === "email" ? <EmailText text={to} /> : channelName(to, channels)}{" "}
             <small class={state === "failed" ? "failed-state" : undefined}>
               {isSending ? t.sending : t.states[state as keyof typeof t.states]}{at && ` ${formatInstant(at, timezone.value)}`}{problem && `: ${problem}`}
             </small>

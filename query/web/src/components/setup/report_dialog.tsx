@@ -44,6 +44,8 @@ export function ReportDialog({ report, close, saved }: {
     saved();
   };
   const toggle = (id: string, isChosen: boolean) => set({ explorations: [...values.explorations.filter((each) => each !== id), ...(isChosen ? [id] : [])] });
+  const isDeleted = (id: string) => !explorations.value!.some((each) => each.id === id);
+  const offered = explorations.value ? [...explorations.value, ...(report?.explorations ?? []).filter(isDeleted).map((id) => ({ id, name: t.deletedExploration }))] : [];
   return (
     <Dialog title={report ? t.editOne(report.name) : t.create} close={close}>
       <form class="form" onSubmit={submit(send)}>
@@ -60,10 +62,10 @@ export function ReportDialog({ report, close, saved }: {
             </select>
           </label>
         </div>
-        {explorations.value && explorations.value.length > 0 && (
+        {offered.length > 0 && (
           <fieldset>
             <legend>{t.explorations}</legend>
-            {explorations.value.map(({ id, name }) => (
+            {offered.map(({ id, name }) => (
               <label key={id} class="check"><input type="checkbox" name="explorations" value={id} checked={values.explorations.includes(id)} onChange={(e) => toggle(id, e.currentTarget.checked)} />{name}</label>
             ))}
           </fieldset>
@@ -72,7 +74,7 @@ export function ReportDialog({ report, close, saved }: {
           <label class="check"><input type="checkbox" name="filters" checked={values.isFiltered} onChange={(e) => set({ isFiltered: e.currentTarget.checked })} />{t.filters(filters.map(filterText).join(", "))}</label>
         )}
         <label class="check"><input type="checkbox" name="compare" checked={values.compare} onChange={(e) => set({ compare: e.currentTarget.checked })} />{t.compare}</label>
-        <ToldFields recipients={values.recipients} channels={values.channels} change={set} />
+        <ToldFields recipients={values.recipients} channels={values.channels} hint={t.channelsHint} change={set} />
         <label>{t.attach}
           <select name="attach" value={values.attach} onChange={(e) => set({ attach: e.currentTarget.value })}>
             {ATTACHED.map((each) => <option key={each} value={each}>{t.attached[each]}</option>)}

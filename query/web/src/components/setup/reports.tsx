@@ -57,7 +57,7 @@ export function Reports() {
           <DataTable label={t.title} rows={all} rowKey={({ id }) => id} columns={[
             { key: "name", label: t.name, className: "address", render: ({ name, paused }) => <>{name}{paused && <> <small class="tag">{t.paused}</small></>}</> },
             { key: "schedule", label: t.schedule, className: "import-word", render: ({ schedule, hour }) => t.scheduled(t.schedules[schedule as keyof typeof t.schedules], formatHour(hour)) },
-            { key: "who", extra: true, label: moreTexts.alerts.who, className: "address", render: (report) => toldNames(report, channels.value ?? []).join(", ") || moreTexts.alerts.nobody },
+            { key: "who", extra: true, label: moreTexts.alerts.who, className: "address", render: (report) => toldNames(report, channels.value).join(", ") || moreTexts.alerts.nobody },
             { key: "last", extra: "wide", label: t.last, render: ({ state }) => formatInstant(state?.lastAt ?? null, timezone.value) },
             { key: "next", extra: "wide", label: t.next, render: ({ state }) => formatInstant(state?.nextAt ?? null, timezone.value) },
             { key: "act", label: "", render: (report) => (
@@ -86,8 +86,8 @@ export function Reports() {
       </Async>
       {(open?.what === "new" || open?.what === "edit") && <ReportDialog report={open.what === "edit" ? open.report : null} close={close} saved={saved} />}
       {open?.what === "preview" && <Preview report={open.report} close={close} />}
-      {open?.what === "history" && <HistoryDialog title={t.historyOf(open.report.name)} path={`${pathOf(open.report)}/history`} channels={channels.value ?? []} close={close} />}
-      {sent && <NoticeDialog title={t.sentOf(sent.report.name)} path={`${pathOf(sent.report)}/history`} notice={sent.notice} channels={channels.value ?? []} close={() => setSent(null)} />}
+      {open?.what === "history" && <HistoryDialog title={t.historyOf(open.report.name)} path={`${pathOf(open.report)}/history`} channels={channels.value} close={close} />}
+      {sent && <NoticeDialog title={t.sentOf(sent.report.name)} path={`${pathOf(sent.report)}/history`} notice={sent.notice} channels={channels.value} close={() => setSent(null)} />}
       {open?.what === "send" && (
         <ConfirmDialog title={t.sendOne(open.report.name)} text={t.confirmSend(open.report.recipients.length + open.report.channels.length)} action={t.send} kind="primary"
           run={() => send(open.report)} close={close} />
