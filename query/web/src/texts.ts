@@ -39,7 +39,7 @@ export const texts = {
   views: {
     websites: "Websites", overview: "Overview", live: "Live", events: "Events", funnels: "Funnels", retention: "Retention",
     goals: "Goals", paths: "Paths", sessions: "Visits", visitors: "Visitors", vitals: "Web vitals",
-    errors: "Errors", bots: "Bots", links: "Links", shares: "Share", explore: "Explore", setup: "Set-up", list: "List", design: "Design system",
+    errors: "Errors", bots: "Bots", links: "Links", shares: "Share", explore: "Explore", boards: "Boards", setup: "Set-up", list: "List", design: "Design system",
   },
   viewGroups: { look: "Traffic", people: "People", behavior: "Behavior", quality: "Quality", tools: "Tools" },
   period: {
