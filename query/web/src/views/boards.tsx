@@ -102,7 +102,7 @@ function OpenBoard({ board, explorations, changed }: { board: Board; exploration
           <a class="quiet-button" href={addressWith({ item: "", own: {} })} onClick={follow}><Icon name="arrow-left" />{t.all}</a>
           <button type="button" class="button" onClick={download}><Icon name="download" />{t.export}</button>
           {writes && <button type="button" class="icon" aria-label={t.delete} title={t.delete} onClick={() => setRemoves(true)}><Icon name="trash-2" /></button>}
-          {writes && <button type="button" class="button primary" onClick={() => goOwn({ edit: "1" })}><Icon name="pencil" />{t.edit}</button>}
+          {writes && <button type="button" class="button" onClick={() => goOwn({ edit: "1" })}><Icon name="pencil" />{t.edit}</button>}
         </span>
       </div>
       {board.tiles.length ? (
