@@ -197,7 +197,7 @@ export const texts: Texts & MoreTexts = {
     more: "Vergleich und Optionen",
     options: "Optionen", optionsIn: (zone: string) => `Optionen (${zone})`,
     granularity: "Intervall",
-    granularities: { minute: "Minuten", hourly: "Stunden", daily: "Tage", weekly: "Wochen", monthly: "Monate" },
+    granularities: { minute: "Minuten", quarter_hour: "15 Min.", hourly: "Stunden", daily: "Tage", weekly: "Wochen", monthly: "Monate" },
   },
   calendar: {
     open: "Tag im Kalender wählen",
@@ -724,7 +724,8 @@ export const texts: Texts & MoreTexts = {
       p75: "75. Perzentil", p90: "90. Perzentil", p95: "95. Perzentil", p99: "99. Perzentil",
     },
     buckets: {
-      "time:minute": "Minute", "time:hourly": "Stunde", "time:daily": "Tag", "time:weekly": "Woche", "time:monthly": "Monat",
+      "time:minute": "Minute", "time:quarter_hour": "Viertelstunde", "time:hourly": "Stunde", "time:daily": "Tag", "time:weekly": "Woche", "time:sunday_week": "Woche ab Sonntag",
+      "time:monthly": "Monat", "time:quarterly": "Quartal", "time:yearly": "Jahr",
       "time:hour_of_day": "Stunde des Tages", "time:day_of_week": "Wochentag",
     },
     columns: {

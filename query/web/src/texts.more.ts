@@ -442,7 +442,8 @@ const english = {
       p75: "75th percentile", p90: "90th percentile", p95: "95th percentile", p99: "99th percentile",
     } as Record<string, string>,
     buckets: {
-      "time:minute": "Minute", "time:hourly": "Hour", "time:daily": "Day", "time:weekly": "Week", "time:monthly": "Month",
+      "time:minute": "Minute", "time:quarter_hour": "Quarter of an hour", "time:hourly": "Hour", "time:daily": "Day", "time:weekly": "Week", "time:sunday_week": "Week from Sunday",
+      "time:monthly": "Month", "time:quarterly": "Quarter", "time:yearly": "Year",
       "time:hour_of_day": "Hour of the day", "time:day_of_week": "Day of the week",
     } as Record<string, string>,
     columns: {

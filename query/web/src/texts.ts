@@ -70,7 +70,7 @@ export const texts = {
     options: "Options", optionsIn: (zone: string) => `Options (${zone})`,
     granularity: "Interval",
     granularities: {
-      minute: "Minutes", hourly: "Hours", daily: "Days", weekly: "Weeks", monthly: "Months",
+      minute: "Minutes", quarter_hour: "15 min", hourly: "Hours", daily: "Days", weekly: "Weeks", monthly: "Months",
     } as Record<string, string>,
   },
   calendar: {
