@@ -11,7 +11,7 @@ const ICONS = [
   "activity", "arrow-down", "arrow-left", "arrow-right", "arrow-up", "bell", "bookmark", "bot", "bug", "building-2", "calendar", "chart-column", "chart-line",
   "check", "chevron-down", "chevron-left", "chevron-right", "chevrons-up-down", "circle-check", "clock", "code", "coins",
   "compass", "copy", "database", "download", "ellipsis", "external-link", "file-text", "flag", "footprints", "funnel", "gauge",
-  "globe", "goal", "history", "info", "key-round", "keyboard", "languages", "layers", "layout-dashboard", "layout-grid", "link",
+  "globe", "goal", "grip-vertical", "history", "info", "key-round", "keyboard", "languages", "layers", "layout-dashboard", "layout-grid", "layout-panel-left", "link",
   "list", "list-filter", "log-in", "log-out", "mail", "map", "map-pin", "maximize", "megaphone", "menu", "minus", "monitor", "moon",
   "mouse-pointer-click", "pencil", "percent", "plus", "repeat", "route", "save", "search", "settings", "share-2", "shield",
   "shopping-cart", "sliders-horizontal", "smartphone", "sparkles", "sun", "table", "tablet", "tag", "target", "trash-2",

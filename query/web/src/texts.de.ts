@@ -167,7 +167,7 @@ export const texts: Texts & MoreTexts = {
   views: {
     websites: "Websites", overview: "Übersicht", live: "Live", events: "Ereignisse", funnels: "Funnels", retention: "Retention",
     goals: "Ziele", paths: "Pfade", sessions: "Besuche", visitors: "Besucher", vitals: "Web Vitals",
-    errors: "Fehler", bots: "Bots", links: "Kurzlinks", shares: "Freigaben", explore: "Analyse", setup: "Einstellungen", list: "Liste", design: "Designsystem",
+    errors: "Fehler", bots: "Bots", links: "Kurzlinks", shares: "Freigaben", explore: "Analyse", boards: "Boards", setup: "Einstellungen", list: "Liste", design: "Designsystem",
   },
   viewGroups: { look: "Traffic", people: "Personen", behavior: "Verhalten", quality: "Qualität", tools: "Werkzeuge" },
   period: {
@@ -197,7 +197,7 @@ export const texts: Texts & MoreTexts = {
     more: "Vergleich und Optionen",
     options: "Optionen", optionsIn: (zone: string) => `Optionen (${zone})`,
     granularity: "Intervall",
-    granularities: { minute: "Minuten", hourly: "Stunden", daily: "Tage", weekly: "Wochen", monthly: "Monate" },
+    granularities: { minute: "Minuten", quarter_hour: "15 Min.", hourly: "Stunden", daily: "Tage", weekly: "Wochen", monthly: "Monate" },
   },
   calendar: {
     open: "Tag im Kalender wählen",
@@ -724,7 +724,8 @@ export const texts: Texts & MoreTexts = {
       p75: "75. Perzentil", p90: "90. Perzentil", p95: "95. Perzentil", p99: "99. Perzentil",
     },
     buckets: {
-      "time:minute": "Minute", "time:hourly": "Stunde", "time:daily": "Tag", "time:weekly": "Woche", "time:monthly": "Monat",
+      "time:minute": "Minute", "time:quarter_hour": "Viertelstunde", "time:hourly": "Stunde", "time:daily": "Tag", "time:weekly": "Woche", "time:sunday_week": "Woche ab Sonntag",
+      "time:monthly": "Monat", "time:quarterly": "Quartal", "time:yearly": "Jahr",
       "time:hour_of_day": "Stunde des Tages", "time:day_of_week": "Wochentag",
     },
     columns: {
@@ -823,12 +824,29 @@ export const texts: Texts & MoreTexts = {
     delivered: (name: string) => `Der Test wurde ${isolate(name)} zugestellt.`, notDelivered: (name: string, problem: string) => `Der Test wurde ${isolate(name)} nicht zugestellt: ${isolate(problem)}`,
     remove: "Löschen", removeOne: (name: string) => `${isolate(name)} löschen`, confirmRemove: "Alarme und Berichte, die ihn nutzen, melden ihm nichts mehr.",
   },
+  boards: {
+    title: "Boards", create: "Neues Board", import: "Importieren …", all: "Alle Boards", unknown: "Dieses Board gibt es nicht mehr.",
+    none: "Noch gibt es kein Board. Ein Board zeigt gespeicherte Analysen, Karten der Übersicht und Texte auf einer Seite.",
+    count: (n: number) => plural(n, "1 Kachel", `${n} Kacheln`), name: "Name", tiles: "Kacheln", edit: "Bearbeiten", editOne: (name: string) => `${isolate(name)} bearbeiten`, export: "Exportieren", save: "Speichern",
+    delete: "Löschen …", deleteTitle: "Board löschen", deleteAction: "Löschen",
+    confirmDelete: (name: string) => `Das Board ${isolate(name)} löschen? Seine Analysen bleiben; Links darauf führen ins Leere.`,
+    noTiles: "Dieses Board hat noch keine Kacheln. Sie werden unter Bearbeiten hinzugefügt.", noTilesToRead: "Dieses Board hat noch keine Kacheln.", noGoals: "Diese Website hat noch keine Ziele.", gone: "Eine gelöschte Analyse",
+    addTile: "Kachel hinzufügen", exploration: "Analyse", card: "Karte", text: "Text", addExploration: "Gespeicherte Analyse hinzufügen", addCard: "Karte der Übersicht hinzufügen", addText: "Text hinzufügen",
+    noExplorations: "Hier können Analysen hinzugefügt werden, die unter Analyse gespeichert sind.",
+    cards: { visitors: "Besucher und Summen", pages: "Seiten", sources: "Quellen", countries: "Orte", devices: "Geräte", events: "Ereignisse und Links", goals: "Ziele" },
+    titleOf: "Titel (optional)", width: "Breite", widths: { 1: "1 Spalte", 2: "2 Spalten", 3: "3 Spalten" },
+    drag: "An eine andere Stelle ziehen", earlier: (tile: string) => `${isolate(tile)} nach vorn`, later: (tile: string) => `${isolate(tile)} nach hinten`, remove: (tile: string) => `${isolate(tile)} entfernen`,
+    movedTo: (tile: string, place: number, of: number) => `${isolate(tile)} ist jetzt an Stelle ${place} von ${of}.`, explore: (name: string) => `${isolate(name)} unter Analyse öffnen`,
+    add: "Zu einem Board hinzufügen …", addTitle: "Zu einem Board hinzufügen", addAction: "Hinzufügen", board: "Board", added: "Hinzugefügt.", open: "Board öffnen",
+    importTitle: "Board importieren", importAction: "Importieren", file: "Datei", importHint: "Die Datei, die „Exportieren“ auf einem Board erzeugt. Analysen, die es auf dieser Website nicht unter ihrem Namen gibt, werden mit gespeichert.",
+    noBoardFile: "Diese Datei ist kein Board.", unreadTile: (n: number) => `Kachel ${n} der Datei hat weder eine Analyse mit Namen noch eine Karte noch einen Text.`,
+  },
   reports: {
     title: "Berichte", create: "Neuer Bericht", hint: "Ein Bericht sendet die Zahlen der Übersicht per E-Mail, wenn ein Tag, eine Woche oder ein Monat vorbei ist.",
     none: "Noch gibt es keinen Bericht.", deletedExploration: "gelöschte Analyse", channelsHint: "Kanäle erhalten die Zahlen und einen Link, keine Tabellen und keine Dateien.", name: "Name", schedule: "Wann", last: "Zuletzt gesendet", next: "Nächster", paused: "pausiert", never: "–",
     schedules: { daily: "Täglich", weekly: "Jeden Montag", monthly: "Am Ersten jedes Monats" },
     scheduled: (schedule: string, hour: string) => `${schedule} um ${hour}`,
-    hour: "Um", explorations: "Gespeicherte Analysen als Tabellen", attach: "Angehängte Datei", attached: { none: "Keine", csv: "CSV", pdf: "PDF" },
+    hour: "Um", explorations: "Gespeicherte Analysen als Tabellen", board: "Board mit seinen Analysen als Tabellen", noBoard: "Keines", attach: "Angehängte Datei", attached: { none: "Keine", csv: "CSV", pdf: "PDF" },
     compare: "Mit dem Zeitraum davor vergleichen", filters: (filters: string) => `Nur ${filters}`,
     actionsOf: (name: string) => `Aktionen für ${isolate(name)}`, edit: "Bearbeiten", editOne: (name: string) => `${isolate(name)} bearbeiten`, preview: "Vorschau", previewOf: (name: string) => `Vorschau von ${isolate(name)}`, pdf: "Als PDF öffnen",
     pause: "Pausieren", resume: "Fortsetzen", send: "Jetzt senden", sendOne: (name: string) => `${isolate(name)} senden`,
@@ -984,7 +1002,7 @@ export const texts: Texts & MoreTexts = {
     kind: "Art", everything: "alles", everybody: "alle", anyKey: "jeder API-Schlüssel", commandLine: "die Kommandozeile", noChanges: "So eine Änderung gibt es nicht.", noKeys: "Noch gibt es keinen API-Schlüssel. Programme, die Daten senden oder lesen, brauchen einen; Personen melden sich ohne an.",
     kinds: {
       website: "Websites", key: "API-Schlüssel", link: "Kurzlinks", goal: "Ziele", segment: "Segmente", funnel: "Funnels", exploration: "Analysen", alias: "Tracking-IDs", share: "Freigaben",
-      annotation: "Notizen", "money property": "Geldbeträge", member: "Personen", import: "Importe", organization: "Organisation", alert: "Alarme", channel: "Kanäle", report: "Berichte", erasure: "Löschungen", replay: "Erneut gesendet", deletion: "Fristlöschungen",
+      annotation: "Notizen", "money property": "Geldbeträge", member: "Personen", import: "Importe", organization: "Organisation", alert: "Alarme", channel: "Kanäle", board: "Boards", report: "Berichte", erasure: "Löschungen", replay: "Erneut gesendet", deletion: "Fristlöschungen",
     },
     done: {
       lastSignInAt: "Anmeldung", password: "Passwort geändert", passwordReset: "Link für ein neues Passwort erstellt", sessions: "Anmeldungen beendet", secondFactor: "zweiter Faktor",

@@ -39,7 +39,7 @@ export const texts = {
   views: {
     websites: "Websites", overview: "Overview", live: "Live", events: "Events", funnels: "Funnels", retention: "Retention",
     goals: "Goals", paths: "Paths", sessions: "Visits", visitors: "Visitors", vitals: "Web vitals",
-    errors: "Errors", bots: "Bots", links: "Links", shares: "Share", explore: "Explore", setup: "Set-up", list: "List", design: "Design system",
+    errors: "Errors", bots: "Bots", links: "Links", shares: "Share", explore: "Explore", boards: "Boards", setup: "Set-up", list: "List", design: "Design system",
   },
   viewGroups: { look: "Traffic", people: "People", behavior: "Behavior", quality: "Quality", tools: "Tools" },
   period: {
@@ -70,7 +70,7 @@ export const texts = {
     options: "Options", optionsIn: (zone: string) => `Options (${zone})`,
     granularity: "Interval",
     granularities: {
-      minute: "Minutes", hourly: "Hours", daily: "Days", weekly: "Weeks", monthly: "Months",
+      minute: "Minutes", quarter_hour: "15 min", hourly: "Hours", daily: "Days", weekly: "Weeks", monthly: "Months",
     } as Record<string, string>,
   },
   calendar: {

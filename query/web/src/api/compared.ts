@@ -9,7 +9,7 @@ export type ComparedData = "none" | "little" | "enough";
 
 /** Empty buckets at the begin that say that data begins later; hours are empty at night, and on a quiet day. */
 const LEAST_EMPTY = 3;
-const LEAST_EMPTY_HOURS = 48;
+const LEAST_EMPTY_OF: Record<string, number> = { quarter_hour: 192, hourly: 48 };
 
 /** By the series of the page; null until that is known. */
 export function comparedData(series: Answer<"events_by_date"> | null, granularity: string): ComparedData | null {
@@ -17,7 +17,7 @@ export function comparedData(series: Answer<"events_by_date"> | null, granularit
   const rows = series.comparison.rows;
   const first = rows.findIndex(({ previous }) => Number(previous?.visitors ?? 0) > 0);
   if (first < 0) return "none";
-  const least = granularity === "hourly" ? LEAST_EMPTY_HOURS : LEAST_EMPTY;
+  const least = LEAST_EMPTY_OF[granularity] ?? LEAST_EMPTY;
   return first >= least && first >= rows.length / 2 ? "little" : "enough";
 }
 
@@ -29,7 +29,7 @@ export function comparedFrom(series: Answer<"events_by_date"> | null, granularit
   const rows = series?.comparison?.rows ?? [];
   const first = rows.findIndex(({ previous }) => Number(previous?.visitors ?? 0) > 0);
   if (first < 0) return rows.length;
-  return first >= (granularity === "hourly" ? LEAST_EMPTY_HOURS : LEAST_EMPTY) ? first : 0;
+  return first >= (LEAST_EMPTY_OF[granularity] ?? LEAST_EMPTY) ? first : 0;
 }
 
 /** The same for a view that has no such series; a failure hides no change. */

@@ -18,6 +18,7 @@ const MODULES: Record<ViewId, () => Promise<{ default: ComponentType }>> = {
   errors: () => import("../views/errors"),
   bots: () => import("../views/bots"),
   explore: () => import("../views/explore"),
+  boards: () => import("../views/boards"),
   links: () => import("../views/links"),
   shares: () => import("../views/shares"),
   design: () => import("../views/design"),

@@ -25,7 +25,7 @@ const ALL_COUNTRIES = 250;
 const t = texts.breakdowns;
 const WorldMap = lazy(() => import("./world_map"));
 
-export function BreakdownCard({ group }: { group: (typeof GROUPS)[number] }) {
+export function BreakdownCard({ group, title = group.label }: { group: (typeof GROUPS)[number]; title?: string }) {
   const { own } = address.value;
   const withMap = group.id === "places";
   const tabs = group.breakdowns.map(({ type, label }) => ({ id: type as string, label }));
@@ -34,7 +34,7 @@ export function BreakdownCard({ group }: { group: (typeof GROUPS)[number] }) {
   const breakdown = group.breakdowns.find(({ type }) => type === tab) ?? group.breakdowns[0]!;
   const ask: Ask<QueryType> = { name: breakdown.type, options: { limit: tab === MAP ? ALL_COUNTRIES : ROWS } };
   return (
-    <Card title={group.label} ask={ask} definition={{ type: breakdown.type, rows: true }} tabs={tabs} tab={tab} className="breakdown"
+    <Card title={title} ask={ask} definition={{ type: breakdown.type, rows: true }} tabs={tabs} tab={tab} className="breakdown"
       file={[{ label: breakdown.label, field: breakdown.name, show: breakdown.display }, { label: breakdown.valueLabel, field: breakdown.value }]}
       onTab={(id) => goOwn({ [group.id]: id === tabs[0]!.id ? "" : id }, { replace: true })}>
       {group.id === "actions" && !isShared() && <PageNote />}

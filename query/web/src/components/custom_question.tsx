@@ -9,7 +9,7 @@ import { Card } from "./card";
 import { Dialog } from "./dialog";
 import { ownFileName, save } from "./download";
 import { type Catalogue, QueryBuilder } from "./query_builder";
-import { QueryResult, type Shape, SHAPES, usualShape } from "./query_result";
+import { QueryResult, SHAPES, usualShape } from "./query_result";
 import type { AnswerField } from "./request_dialog";
 import { Async, messageOf } from "./states";
 import { address, goOwn } from "../state/address";
@@ -34,24 +34,13 @@ export function customBody(exploration: Exploration) {
   return { query: { ...query, filters: [...address.value.filters, ...(query.filters ?? [])] }, limit: exploration.limit } as unknown as Schemas["CustomRequest"];
 }
 
-export function CustomQuestion({ title, exploration, shape: chosen, actions }: {
+export function CustomQuestion({ title, exploration, shape, actions }: {
   title: string;
   exploration: Exploration;
   shape: string;
   actions: ComponentChildren;
 }) {
-  const { filters } = address.value;
   const catalogue = useLoaded("tables", (signal) => fetchJson<Catalogue>("/v1/query/tables", { signal }));
-  const shape = SHAPES.find((each) => each === chosen) ?? usualShape(exploration);
-  const query = queryOf(exploration);
-  const limit = shape === "line" && hasLines(exploration) ? MOST_ROWS : exploration.limit;
-  const body = {
-    query: { ...query, filters: [...filters, ...(query.filters ?? [])] },
-    limit, ...pageMembers(),
-  };
-  const key = exploration.selects.length ? JSON.stringify([subjectQuery.value, body]) : null;
-  const loaded = useLoaded(key, (signal) =>
-    fetchJson<Schemas["CustomResponse"]>(PATH, { query: subjectQuery.value, body, signal }));
   const change = (changed: Exploration) => goOwn({ q: formatExploration(changed), tab: "" });
   return (
     <>
@@ -62,22 +51,47 @@ export function CustomQuestion({ title, exploration, shape: chosen, actions }: {
           </Async>
         </div>
       </Card>
-      <Card title={t.result} className="wide" request={{ path: PATH, query: subjectQuery.value, body, answer: { rows: "data[]", fields: fieldsOf(exploration) } }}
-        tabs={SHAPES.map((id) => ({ id, label: t.shapes[id] }))} tab={shape} onTab={(id) => goOwn({ shape: id })}
-        actions={<Actions body={body} table={exploration.table} total={loaded.value?.meta.totalRows ?? 0} />}>
-        <Async loaded={loaded} lines={8} empty={exploration.filters.length ? texts.states.emptyFiltered : undefined} isEmpty={({ data }) => !data.length}>
-          {({ data, meta }) => (
-            <>
-              <p class="quiet">{t.rows(formatNumber(data.length), formatNumber(meta.totalRows), formatNumber(meta.executionTime))}</p>
-              {shape === "line" && data.length < (meta.totalRows ?? 0) && (
-                <p class="notice">{t.cutRows(formatNumber(data.length), formatNumber(meta.totalRows))}</p>
-              )}
-              <QueryResult exploration={exploration} rows={data} partial={meta.partialBucket ?? null} shape={shape as Shape} />
-            </>
-          )}
-        </Async>
-      </Card>
+      <CustomResult title={t.result} exploration={exploration} shape={shape} onShape={(id) => goOwn({ shape: id })} />
     </>
+  );
+}
+
+/** The answer to a custom query under the time range and filters of the page. */
+export function CustomResult({ title, exploration, shape: chosen, onShape, actions }: {
+  title: string;
+  exploration: Exploration;
+  shape: string;
+  onShape: (shape: string) => void;
+  /** In place of the plan and the files. */
+  actions?: ComponentChildren;
+}) {
+  const { filters } = address.value;
+  const shape = SHAPES.find((each) => each === chosen) ?? usualShape(exploration);
+  const query = queryOf(exploration);
+  const limit = shape === "line" && hasLines(exploration) ? MOST_ROWS : exploration.limit;
+  const body = {
+    query: { ...query, filters: [...filters, ...(query.filters ?? [])] },
+    limit, ...pageMembers(),
+  };
+  const key = exploration.selects.length ? JSON.stringify([subjectQuery.value, body]) : null;
+  const loaded = useLoaded(key, (signal) =>
+    fetchJson<Schemas["CustomResponse"]>(PATH, { query: subjectQuery.value, body, signal }));
+  return (
+    <Card title={title} className="wide" request={{ path: PATH, query: subjectQuery.value, body, answer: { rows: "data[]", fields: fieldsOf(exploration) } }}
+      tabs={SHAPES.map((id) => ({ id, label: t.shapes[id] }))} tab={shape} onTab={onShape}
+      actions={actions ?? <Actions body={body} table={exploration.table} total={loaded.value?.meta.totalRows ?? 0} />}>
+      <Async loaded={loaded} lines={8} empty={exploration.filters.length ? texts.states.emptyFiltered : undefined} isEmpty={({ data }) => !data.length}>
+        {({ data, meta }) => (
+          <>
+            <p class="quiet">{t.rows(formatNumber(data.length), formatNumber(meta.totalRows), formatNumber(meta.executionTime))}</p>
+            {shape === "line" && data.length < (meta.totalRows ?? 0) && (
+              <p class="notice">{t.cutRows(formatNumber(data.length), formatNumber(meta.totalRows))}</p>
+            )}
+            <QueryResult exploration={exploration} rows={data} partial={meta.partialBucket ?? null} shape={shape} />
+          </>
+        )}
+      </Async>
+    </Card>
   );
 }
 

@@ -1,4 +1,5 @@
 // The goals that most visitors reached, and what they are worth, on the overview of a website that has some.
+import type { ComponentChildren } from "preact";
 import { hasRecords, isShared } from "../api/session";
 import { useAnswer } from "../api/use";
 import { addressWith, follow } from "../state/address";
@@ -24,15 +25,19 @@ const FIELDS = [
   { label: t.value, field: "value" },
 ];
 
-export function GoalsCard() {
+export function GoalsCard({ title = t.title, empty = null }: {
+  title?: string;
+  /** Where the website has no goal. */
+  empty?: ComponentChildren;
+}) {
   const { value: saved, error } = useGoals();
   const goals = (saved ?? []).slice(0, MOST_ASKED);
   const ask = goals.length ? askGoals(goals) : null;
   const loaded = useAnswer(ask);
   const values = useGoalValues(goals);
-  if (!hasRecords() || error || !hadAny("goals", saved)) return null;
+  if (!hasRecords() || error || !hadAny("goals", saved)) return empty;
   return (
-    <Card title={texts.goals.title} ask={ask ?? undefined} className="breakdown goals-card" fields={FIELDS}>
+    <Card title={title} ask={ask ?? undefined} className="breakdown goals-card" fields={FIELDS}>
       {!isShared() && <PageNote />}
       <Async loaded={loaded} lines={Math.min(goals.length || USUAL, ROWS)}>
         {({ rows }) => <Rows rows={rows.toSorted((a, b) => b.visitors - a.visitors).slice(0, ROWS)} values={values} />}

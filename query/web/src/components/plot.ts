@@ -3,6 +3,7 @@ import uPlot from "uplot";
 import { countFormat, formatCompact, formatDuration } from "../state/format";
 import { locale } from "../state/language";
 import type { Values } from "../state/lines";
+import { isOfDay } from "../state/period";
 import { tokenColor } from "../state/theme";
 
 export const SHAPES = ["line", "bar"] as const;
@@ -221,7 +222,7 @@ function stepOf(least: number, format: Plot["format"], areWhole: boolean): numbe
 function tickPositions(labels: string[], width: number, granularity: string): number[] {
   const room = Math.max(2, Math.floor((width - LABEL_ROOM / 2) / (width < NARROW ? NARROW_ROOM : LABEL_ROOM)));
   const midnights = labels.flatMap((label, i) => (isMidnight(label) ? [i] : []));
-  const step = granularity === "hourly" ? 60 : granularity === "minute" ? 1 : 0;
+  const step = { minute: 1, quarter_hour: 15, hourly: 60 }[granularity] ?? 0;
   if (step && midnights.length <= MANY_DAYS) {
     const minutes = MINUTES.find((each) => each >= (labels.length * step) / room) ?? DAY_MINUTES;
     return labels.flatMap((label, i) => (minuteOf(label) % minutes === 0 ? [i] : []));
@@ -240,10 +241,10 @@ const isMidnight = (label: string): boolean => label.slice(11, 16) === "00:00";
 function tickLabel(label: string | undefined, granularity: string): string {
   if (!label) return "";
   const date = new Date(`${label.slice(0, 10)}T${label.slice(11) || "00:00:00"}Z`);
-  const within = (granularity === "hourly" || granularity === "minute") && !isMidnight(label);
+  const within = isOfDay(granularity) && !isMidnight(label);
   const parts: Intl.DateTimeFormatOptions = within
-    ? { hour: "numeric", minute: granularity === "minute" ? "2-digit" : undefined }
-    : granularity === "monthly" ? { month: "short", year: "2-digit" } : { day: "numeric", month: "short" };
+    ? { hour: "numeric", minute: granularity === "hourly" ? undefined : "2-digit" }
+    : granularity === "yearly" ? { year: "numeric" } : ["monthly", "quarterly"].includes(granularity) ? { month: "short", year: "2-digit" } : { day: "numeric", month: "short" };
   return new Intl.DateTimeFormat(locale, { ...parts, timeZone: "UTC" }).format(date);
 }
 

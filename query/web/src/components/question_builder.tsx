@@ -6,7 +6,7 @@ import { PROPERTY } from "../state/columns";
 import {
   type ChoiceGroup, dimensionGroups, dimensionText, iconOf, type Known, metricGroups, reasonAgainstDimension, reasonAgainstMetric, termIcon, termText,
 } from "../state/metric_fields";
-import { granularitiesOf } from "../state/period";
+import { fitsBuckets } from "../state/period";
 import { bucketOf, BUCKETS, groupsOf, type Question, type Term, tidied } from "../state/question";
 import { moreTexts } from "../texts.more";
 import type { IconName } from "../types";
@@ -72,8 +72,7 @@ const Chip = ({ icon, text, remove }: { icon: IconName; text: string; remove: ()
 
 /** The widths of buckets that the time range can have, and none. */
 function Buckets({ bucket, reason, choose }: { bucket: string | undefined; reason: string | null; choose: (bucket: string) => void }) {
-  const possible = granularitiesOf(address.value.period, timezone.value);
-  const names = Object.keys(BUCKETS).filter((name) => possible.includes(BUCKETS[name]!));
+  const names = Object.keys(BUCKETS).filter((name) => fitsBuckets(BUCKETS[name]!, address.value.period, timezone.value));
   return (
     <>
       <span class="segmented">

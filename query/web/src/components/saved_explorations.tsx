@@ -18,10 +18,11 @@ import { filterText } from "./filter_text";
 import { FormFooter } from "./form_footer";
 import { formMessage } from "./form_message";
 import { Icon } from "./icon";
+import { AddToBoard } from "./saved_boards";
 import { Async, messageOf } from "./states";
 
 const t = moreTexts.explore;
-const PATH = "/v1/explorations";
+export const EXPLORATIONS_PATH = "/v1/explorations";
 type Answer = Schemas["ExplorationResponse"];
 export type Saved = Schemas["ExplorationResource"];
 /** What is saved beside name and description. */
@@ -31,7 +32,7 @@ export type SavedPart = Pick<Schemas["NewExploration"], "metricsQuery" | "custom
 export function useExplorations(): Loaded<Saved[]> {
   const query = subjectQuery.value;
   return useLoaded(hasRecords() ? `explorations ${JSON.stringify(query)}` : null, async (signal) =>
-    (await fetchAll<Saved>(PATH, query, signal)).sort((a, b) => b.updatedAt.localeCompare(a.updatedAt)));
+    (await fetchAll<Saved>(EXPLORATIONS_PATH, query, signal)).sort((a, b) => b.updatedAt.localeCompare(a.updatedAt)));
 }
 
 /** What is asked, with the filters of the question. */
@@ -85,11 +86,11 @@ export function SavedActions({ saved, part, edited, changed, discard }: {
   if (!mayWriteRecords() || !hasRecords()) return null;
   const close = () => setOpen(null);
   const store = async (words: Words) => {
-    const { data } = await fetchJson<Answer>(PATH, { query: subjectQuery.value, body: { ...words, ...part } });
+    const { data } = await fetchJson<Answer>(EXPLORATIONS_PATH, { query: subjectQuery.value, body: { ...words, ...part } });
     changed(data, true);
   };
   const update = async (changes: Schemas["ExplorationChanges"]) => {
-    const { data } = await fetchJson<Answer>(`${PATH}/${saved!.id}`, { method: "PATCH", body: changes });
+    const { data } = await fetchJson<Answer>(`${EXPLORATIONS_PATH}/${saved!.id}`, { method: "PATCH", body: changes });
     changed(data, "metricsQuery" in changes);
   };
   const saveChanges = () => {
@@ -97,7 +98,7 @@ export function SavedActions({ saved, part, edited, changed, discard }: {
     update(part!).catch((problem) => setError(messageOf(problem as RequestError)));
   };
   const remove = async () => {
-    await fetchJson(`${PATH}/${saved!.id}`, { method: "DELETE" });
+    await fetchJson(`${EXPLORATIONS_PATH}/${saved!.id}`, { method: "DELETE" });
     changed(null, false);
   };
   return (
@@ -106,6 +107,7 @@ export function SavedActions({ saved, part, edited, changed, discard }: {
       {saved && edited && <button type="button" class="quiet-button" onClick={discard}>{t.discard}</button>}
       {saved && edited && part && <button type="button" class="button primary" onClick={saveChanges}>{t.saveChanges}</button>}
       {part && <button type="button" class="button" onClick={() => setOpen("save")}><Icon name="bookmark" />{saved ? t.saveAs : t.save}</button>}
+      {saved && <AddToBoard key={saved.id} exploration={saved.id} />}
       {saved && <button type="button" class="icon" aria-label={t.rename} title={t.rename} onClick={() => setOpen("rename")}><Icon name="pencil" /></button>}
       {saved && <button type="button" class="icon" aria-label={t.delete} title={t.delete} onClick={() => setOpen("delete")}><Icon name="trash-2" /></button>}
       {open === "save" && <WordsDialog title={t.saveTitle} words={{ name: "", description: null }} submit={store} close={close} />}

@@ -7,7 +7,7 @@ import { address, go, goOwn } from "../state/address";
 import { countFormat, formatBucket, formatDay, formatDays, formatNumber, formatPercent, formatRange, formatShortDays } from "../state/format";
 import type { Line, Values } from "../state/lines";
 import { type Annotation, notePosition } from "../state/notes";
-import { bucketDays, type Days, daysOf, formatPeriod, type Period, presetOf } from "../state/period";
+import { bucketDays, type Days, daysOf, formatPeriod, isOfDay, type Period, presetOf } from "../state/period";
 import { theme } from "../state/theme";
 import { texts } from "../texts";
 import type { Schemas } from "../types";
@@ -244,7 +244,7 @@ function readingsOf(series: Series, at: number): Reading[] {
   const label = previousLabels?.[at];
   const until = label && at === runningOf(series) && compared?.start && compared.end ? formatRange(compared.start, compared.end, timezone.value)[1] : null;
   const name = label ? formatBucket(label, granularity) : t.before;
-  readings.push({ name: until && granularity !== "hourly" && granularity !== "minute" ? t.until(name, until) : name, value: format(before), kind: "before", at: 0 });
+  readings.push({ name: until && !isOfDay(granularity) ? t.until(name, until) : name, value: format(before), kind: "before", at: 0 });
   const change = changes?.[at];
   if (typeof change === "number") readings[0]!.change = changeText(change, series.points);
   return readings;
@@ -353,7 +353,7 @@ function SeriesTable({ series }: { series: Series }) {
 /** The days of a bucket, where they are not what is shown already. */
 function bucketPeriod({ labels, granularity, bucketText: text, lines }: Series, at: number): Period | null {
   const label = labels[at];
-  if (!label || granularity === "minute" || text || lines) return null;
+  if (!label || (granularity !== "hourly" && isOfDay(granularity)) || text || lines) return null;
   return otherPeriod(bucketDays(label.slice(0, 10), granularity));
 }
 

@@ -1,7 +1,7 @@
 // Numbers, times and names in the language of the page.
 import { texts } from "../texts";
 import { locale } from "./language";
-import { addDays, dayOf, type Days, lastDayOf } from "./period";
+import { addDays, dayOf, type Days, isOfDay, lastDayOf } from "./period";
 
 const plain = new Intl.NumberFormat(locale, { maximumFractionDigits: 2 });
 const hundredths = new Intl.NumberFormat(locale, { minimumFractionDigits: 2, maximumFractionDigits: 2 });
@@ -41,13 +41,14 @@ export const formatMilliseconds = (value: number): string =>
 /** A label of a bucket (`2026-11-16`, `2026-11-16 13:00:00`), which is local to the time zone of the query. */
 export function formatBucket(label: string, granularity: string): string {
   const date = new Date(`${label.slice(0, 10)}T${label.slice(11) || "00:00:00"}Z`);
+  if (granularity === "quarterly") return `Q${Math.ceil((date.getUTCMonth() + 1) / 3)} ${date.getUTCFullYear()}`;
   const parts: Intl.DateTimeFormatOptions =
-    granularity === "monthly" ? { month: "long", year: "numeric" }
-      : granularity === "hourly" || granularity === "minute"
+    granularity === "yearly" ? { year: "numeric" } : granularity === "monthly" ? { month: "long", year: "numeric" }
+      : isOfDay(granularity)
         ? { weekday: "short", day: "numeric", month: "short", hour: "numeric", minute: "2-digit" }
         : { weekday: "short", day: "numeric", month: "short", year: "numeric" };
   const text = new Intl.DateTimeFormat(locale, { ...parts, timeZone: "UTC" }).format(date);
-  return granularity === "weekly" ? `${text} – ${formatDay(addDays(label.slice(0, 10), 6))}` : text;
+  return granularity === "weekly" || granularity === "sunday_week" ? `${text} – ${formatDay(addDays(label.slice(0, 10), 6))}` : text;
 }
 
 export const formatDay = (date: string): string =>

@@ -1,7 +1,7 @@
 // Rows of a custom query as lines over time: one for each value and combination of the groups after the bucket.
 import { cellText, valueText } from "./columns";
 import { aliasOf, columnOf, DATE, type Exploration, TIME } from "./exploration";
-import { addDays, bucketDays, type Days, mondayOf } from "./period";
+import { addDays, bucketDays, type Days, firstOfBucket } from "./period";
 
 type Row = Record<string, unknown>;
 
@@ -17,7 +17,7 @@ export interface Line {
 const COUNTS = ["count", "uniq", "sum"];
 const NAME_SEPARATOR = " · ";
 /** Granularities whose buckets begin with a day. */
-const WHOLE_DAYS = ["daily", "weekly", "monthly"];
+const WHOLE_DAYS = ["daily", "weekly", "sunday_week", "monthly", "quarterly", "yearly"];
 
 /** Whether the groups give lines: a bucket of time, then what tells lines apart. */
 export function hasLines({ groups: [first, ...others] }: Exploration): boolean {
@@ -49,20 +49,14 @@ export function linesOf(rows: Row[], exploration: Exploration, labels: string[],
 const sumOf = ({ values }: Line): number => values.reduce<number>((sum, value) => sum + (value ?? 0), 0);
 
 /**
- * Labels of the buckets of days, weeks or months until `now` (a day), those without rows included; of shorter buckets
+ * Labels of the buckets of whole days until `now` (a day), those without rows included; of shorter buckets
  * only those of the rows.
  */
 export function labelsOf(rows: Row[], granularity: string, { start, end }: Days, now: string): string[] {
   const last = end < now ? end : now;
   const labels = new Set(rows.map((row) => String(row[DATE])));
-  for (let day = bucketOf(start, granularity); WHOLE_DAYS.includes(granularity) && day <= last; day = next(day, granularity)) labels.add(day);
+  for (let day = firstOfBucket(start, granularity); WHOLE_DAYS.includes(granularity) && day <= last; day = next(day, granularity)) labels.add(day);
   return [...labels].toSorted();
-}
-
-/** The first day of the bucket that has a day. */
-function bucketOf(day: string, granularity: string): string {
-  if (granularity === "monthly") return `${day.slice(0, 7)}-01`;
-  return granularity === "weekly" ? mondayOf(day) : day;
 }
 
 const next = (day: string, granularity: string): string => addDays(bucketDays(day, granularity).end, 1);

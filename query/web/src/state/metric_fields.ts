@@ -41,7 +41,7 @@ const EVENTS = ["events"];
 const ROWS = ["events", "errors", "vitals"];
 const WITH_TIME = [...ROWS, "ledger"];
 /** Narrower than the time range of a page can be. */
-const SHORT_BUCKETS = ["time:minute", "time:hour"];
+const SHORT_BUCKETS = ["time:minute", "time:quarter_hour", "time:hour"];
 const VITAL = /^(p50|p75|p90|p95|good|needs_improvement|poor|samples)_(lcp|inp|cls|fcp|ttfb)$/;
 const ICONS: Record<keyof typeof t.metricGroups, IconName> = {
   visitors: "users", visits: "footprints", pages: "file-text", events: "mouse-pointer-click", goals: "goal", revenue: "coins", vitals: "gauge", errors: "bug", delivery: "database",

@@ -195,21 +195,30 @@ export function presetOf(days: Days, timezone: string): Period {
   return found ?? days;
 }
 
-export const GRANULARITIES = ["minute", "hourly", "daily", "weekly", "monthly"] as const;
+export const GRANULARITIES = ["minute", "quarter_hour", "hourly", "daily", "weekly", "monthly"] as const;
 export type Granularity = (typeof GRANULARITIES)[number];
+/** Widths of buckets that Explore has besides. */
+export type BucketWidth = Granularity | "sunday_week" | "quarterly" | "yearly";
 
-const MOST_DAYS: Record<Granularity, number> = {
-  minute: 2, hourly: 31, daily: 1100, weekly: 3660, monthly: 3660,
-};
-const LEAST_DAYS: Record<Granularity, number> = {
-  minute: 1, hourly: 1, daily: 2, weekly: 14, monthly: 45,
+/** The least and the most days of which buckets make a readable series. */
+const BOUNDS: Record<BucketWidth, readonly [number, number]> = {
+  minute: [1, 2], quarter_hour: [1, 10], hourly: [1, 31], daily: [2, 1100], weekly: [14, LONGEST], sunday_week: [14, LONGEST],
+  monthly: [45, LONGEST], quarterly: [100, LONGEST], yearly: [400, LONGEST],
 };
 
-/** The bucket widths that make a readable series of a period. */
-export function granularitiesOf(period: Period, timezone: string): Granularity[] {
+/** Whether a bucket of a width can make a readable series of a period. */
+export function fitsBuckets(width: BucketWidth, period: Period, timezone: string): boolean {
+  const [least, most] = BOUNDS[width];
   const days = countDays(daysOf(period, timezone));
-  return GRANULARITIES.filter((each) => LEAST_DAYS[each] <= days && days <= MOST_DAYS[each]);
+  return least <= days && days <= most;
 }
+
+/** The bucket widths of the page that make a readable series of a period. */
+export const granularitiesOf = (period: Period, timezone: string): Granularity[] =>
+  GRANULARITIES.filter((width) => fitsBuckets(width, period, timezone));
+
+/** Whether buckets are parts of a day. */
+export const isOfDay = (granularity: string): boolean => ["minute", "quarter_hour", "hourly"].includes(granularity);
 
 export function defaultGranularity(period: Period, timezone: string): Granularity {
   const days = countDays(daysOf(period, timezone));
@@ -239,10 +248,19 @@ export function dayEndedAt(instant: string, timezone: string): string | null {
   return Date.parse(endOfDay(day, timezone)!) === Date.parse(instant) ? day : null;
 }
 
+const MONTHS: Record<string, number> = { monthly: 1, quarterly: 3, yearly: 12 };
+
+/** The first day of the bucket that has a day. */
+export function firstOfBucket(day: string, granularity: string): string {
+  const months = MONTHS[granularity];
+  if (months) return firstOfMonths(day, months);
+  if (granularity === "sunday_week") return addDays(mondayOf(addDays(day, 1)), -1);
+  return granularity === "weekly" ? mondayOf(day) : day;
+}
+
 /** The days of a bucket, from its first one. */
 export function bucketDays(first: string, granularity: string): Days {
-  if (granularity === "weekly") return { start: first, end: addDays(first, 6) };
-  if (granularity !== "monthly") return { start: first, end: first };
-  const next = addDays(`${first.slice(0, 7)}-28`, 4);
-  return { start: first, end: addDays(`${next.slice(0, 7)}-01`, -1) };
+  const months = MONTHS[granularity];
+  if (months) return { start: first, end: addDays(addMonths(first, months), -1) };
+  return { start: first, end: granularity.endsWith("week") || granularity === "weekly" ? addDays(first, 6) : first };
 }

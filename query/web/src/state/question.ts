@@ -1,7 +1,7 @@
 // A question in the metrics language, as Explore asks it, and its form in the address.
 import type { Schemas } from "../types";
 import { type Filter, isFilter, isRecord, parseJson } from "./filters";
-import { defaultGranularity, granularitiesOf, type Period } from "./period";
+import { type BucketWidth, defaultGranularity, fitsBuckets, type Period } from "./period";
 
 /** A metric by its name, or one with arguments. */
 export type Term = string | ({ metric: string } & Partial<Schemas["MetricTerm"]>);
@@ -23,8 +23,9 @@ export const MOST_METRICS = 8;
 export const MOST_DIMENSIONS = 2;
 export const TIME = "time:";
 /** Buckets of the time range by their dimensions, with the words of the page for their width. */
-export const BUCKETS: Record<string, "minute" | "hourly" | "daily" | "weekly" | "monthly"> = {
-  "time:minute": "minute", "time:hour": "hourly", "time:day": "daily", "time:week": "weekly", "time:month": "monthly",
+export const BUCKETS: Record<string, BucketWidth> = {
+  "time:minute": "minute", "time:quarter_hour": "quarter_hour", "time:hour": "hourly", "time:day": "daily", "time:week": "weekly",
+  "time:sunday_week": "sunday_week", "time:month": "monthly", "time:quarter": "quarterly", "time:year": "yearly",
 };
 /** Of a body: what the page has itself, and sets anew. */
 const OF_PAGE = ["startDate", "endDate", "preset", "timezone", "compare", "page", "asOf", "include_bots", "definitions"];
@@ -88,7 +89,7 @@ export const groupsOf = ({ dimensions }: Question): string[] => dimensions.filte
 /** With a width of buckets that the time range can have. */
 export function fittedTo(question: Question, period: Period, timezone: string): Question {
   const bucket = bucketOf(question);
-  if (!bucket || granularitiesOf(period, timezone).includes(BUCKETS[bucket]!)) return question;
+  if (!bucket || fitsBuckets(BUCKETS[bucket]!, period, timezone)) return question;
   const usual = Object.keys(BUCKETS).find((name) => BUCKETS[name] === defaultGranularity(period, timezone))!;
   const fitted = (name: string) => (name === bucket ? usual : name);
   return {

@@ -5,7 +5,7 @@ import type { IconName } from "../types";
 /** Each is a module of its own, which `app/load_view.ts` names. */
 export type ViewId =
   | "websites" | "overview" | "list" | "live" | "sessions" | "visitors" | "events" | "paths" | "funnels" | "goals"
-  | "retention" | "vitals" | "errors" | "bots" | "explore" | "links" | "shares" | "setup" | "design";
+  | "retention" | "vitals" | "errors" | "bots" | "explore" | "boards" | "links" | "shares" | "setup" | "design";
 
 export interface View {
   id: ViewId;
@@ -50,6 +50,7 @@ export const VIEWS: View[] = [
   { id: "errors", key: "e", label: texts.views.errors, icon: "bug", group: "quality", ranged: true, compares: true },
   { id: "bots", key: "b", label: texts.views.bots, icon: "bot", group: "quality", ranged: true, compares: true },
   { id: "explore", key: "x", label: texts.views.explore, icon: "compass", group: "tools", ranged: true, compares: true, manual: true },
+  { id: "boards", key: "p", label: texts.views.boards, icon: "layout-panel-left", group: "tools", ranged: true, compares: true, of: "one" },
   { id: "links", key: "l", label: texts.views.links, icon: "link", group: "tools", ranged: true, compares: "item", unfiltered: true, scopes: ["read:links"], ofWhole: true, of: "one" },
   { id: "shares", key: "s", label: texts.views.shares, icon: "share-2", group: "tools", ranged: true, manual: true, scopes: ["manage:websites"], of: "one" },
   { id: "setup", key: "u", label: texts.views.setup, icon: "settings", group: "tools", ranged: false, manual: true, scopes: ["manage:websites", "write:records"], of: "one" },

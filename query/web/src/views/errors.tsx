@@ -284,7 +284,7 @@ function useGroupSeries(rows: Group[]): { series: Map<string, (number | null)[]>
 }
 
 /** Buckets of metrics queries by those of series. */
-const METRIC_BUCKETS: Record<string, string> = { minute: "minute", hourly: "hour", daily: "day", weekly: "week", monthly: "month" };
+const METRIC_BUCKETS: Record<string, string> = { minute: "minute", quarter_hour: "quarter_hour", hourly: "hour", daily: "day", weekly: "week", monthly: "month" };
 
 /** What makes the group of the address. */
 function groupFilters(): Filters {

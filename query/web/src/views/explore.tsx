@@ -1,7 +1,6 @@
 // Questions of metrics and dimensions, or custom queries of rows; both can be saved.
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { metricsFile, metricsRequest } from "../api/metrics";
 import { hasRecords, timezone } from "../api/session";
 import type { Loaded } from "../api/use";
 import { AlertButton } from "../components/alert_button";
@@ -10,16 +9,15 @@ import { customBody, CustomQuestion } from "../components/custom_question";
 import { Icon } from "../components/icon";
 import { useKnown, type WebsiteKnown } from "../components/known";
 import { QuestionBuilder } from "../components/question_builder";
-import { askOf, isCompared, QuestionResult } from "../components/question_result";
-import type { AnswerField } from "../components/request_dialog";
+import { QuestionCard } from "../components/question_card";
 import { AllLink, isOpen, type Saved, SavedActions, SavedList, type SavedPart, useExplorations } from "../components/saved_explorations";
 import { Async, Empty, Failed, Skeleton } from "../components/states";
 import { address, go, goOwn } from "../state/address";
 import { watchOfCustom, watchOfQuestion } from "../state/alert_rules";
 import { parseExploration, START } from "../state/exploration";
 import { explorationOf } from "../state/exploration_words";
-import { dimensionText, examples, questionText, reasonAgainst, termText } from "../state/metric_fields";
-import { columnsOf, fittedTo, formatQuestion, membersOf, NO_QUESTION, parseQuestion, type Question, questionOf, type Shape, shapesOf } from "../state/question";
+import { examples, reasonAgainst } from "../state/metric_fields";
+import { fittedTo, formatQuestion, membersOf, NO_QUESTION, parseQuestion, type Question, questionOf, shapesOf } from "../state/question";
 import { moreTexts } from "../texts.more";
 import type { Schemas } from "../types";
 
@@ -140,25 +138,9 @@ function Metrics({ saved, changed, known }: Shown & { known: WebsiteKnown }) {
   );
 }
 
-function Answered({ known, question, shape: chosen, change }: { known: WebsiteKnown; question: Question; shape: string; change: (question: Question) => void }) {
-  const title = questionText(question, known);
-  const possible = shapesOf(question);
-  const shape = possible.find((each) => each === chosen) ?? possible[0]!;
-  const reason = reasonAgainst(question, address.value.filters, known);
-  const ask = askOf(question, shape);
-  const columns = columnsOf(question.metrics);
-  const fields: AnswerField[] = [
-    ...question.dimensions.map((name) => ({ label: dimensionText(name), field: name })),
-    ...question.metrics.map((term, i) => ({ label: termText(term, known), field: columns[i]! })),
-  ];
-  const request = { ...metricsRequest({ ...ask, compared: isCompared(question) }), answer: { rows: "data[]", fields } };
-  return (
-    <Card title={title} className="wide" request={request} tabs={possible.map((id) => ({ id, label: t.shapes[id] }))} tab={shape}
-      onTab={(id) => goOwn({ shape: id === possible[0] && !chosen ? "" : id })}
-      load={reason ? undefined : () => metricsFile(ask)}>
-      {reason ? <Empty text={reason} /> : <QuestionResult {...{ question, known, change }} shape={shape as Shape} />}
-    </Card>
-  );
+function Answered({ known, question, shape, change }: { known: WebsiteKnown; question: Question; shape: string; change: (question: Question) => void }) {
+  const [usual] = shapesOf(question);
+  return <QuestionCard {...{ known, question, shape, change }} onShape={(id) => goOwn({ shape: id === usual && !shape ? "" : id })} />;
 }
 
 function Examples({ known, change }: { known: WebsiteKnown; change: (question: Question) => void }): ComponentChildren {

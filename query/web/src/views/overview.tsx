@@ -1,78 +1,26 @@
 // Totals, the series of one of them, and breakdowns.
-import { useMemo } from "preact/hooks";
-import type { Answer, Ask } from "../api/ask";
-import { type ComparedData, comparedData, comparedFrom } from "../api/compared";
-import { timezone } from "../api/session";
-import { type Loaded, useAnswer } from "../api/use";
+import type { Answer } from "../api/ask";
 import { BreakdownCard } from "../components/breakdown_card";
-import { Card, standardRequest } from "../components/card";
-import { Change } from "../components/change";
 import { Columns } from "../components/columns";
+import { GoalsCard } from "../components/goals_card";
+import { areImported } from "../components/imported";
 import { LastEvent, useEventsEver } from "../components/last_event";
 import { lazy } from "../components/lazy";
-import { GoalsCard } from "../components/goals_card";
-import { areImported, ImportedLine, ImportedNote, useImportedSeries } from "../components/imported";
-import { isRevenueMetric, RevenueSeries, RevenueTotals, useRevenue } from "../components/revenue";
 import { OnlineNow } from "../components/online_now";
-import { comparedSeries, countFormat, type Series, SeriesChart } from "../components/series_chart";
-import { Async } from "../components/states";
-import { address, go, goOwn } from "../state/address";
+import { TotalsCard, useTotalSeries } from "../components/totals_card";
+import { address } from "../state/address";
 import { GROUPS } from "../state/breakdowns";
-import { formatDuration, formatNumber, formatPercent, formatShort } from "../state/format";
-import { defaultGranularity, granularitiesOf } from "../state/period";
-import { texts } from "../texts";
 
 const FirstSteps = lazy(() => import("../components/first_steps"));
 
-interface Total {
-  /** Field of `events_by_date`. */
-  id: "visitors" | "sessions" | "pageviews" | "pages_per_session" | "bounce_rate" | "median_session_duration";
-  label: string;
-  /** Field of `summary_metrics`, where it has another name. */
-  summary?: string;
-  definition: "visitors" | "visits" | "page_views" | "views_per_visit" | "bounce_rate" | "median_visit_duration";
-  format: (value: number) => string;
-  short?: (value: number) => string;
-  lessIsBetter?: boolean;
-  /** Whether it is a percentage, whose change is given in points. */
-  points?: boolean;
-}
-
-const m = texts.metrics;
-const TOTALS: Total[] = [
-  { id: "visitors", label: m.unique_visitors, summary: "unique_visitors", definition: "visitors", format: formatNumber, short: formatShort },
-  { id: "sessions", label: m.sessions, definition: "visits", format: formatNumber, short: formatShort },
-  { id: "pageviews", label: m.pageviews, definition: "page_views", format: formatNumber, short: formatShort },
-  { id: "pages_per_session", label: m.pages_per_session, definition: "views_per_visit", format: formatNumber },
-  { id: "bounce_rate", label: m.bounce_rate, definition: "bounce_rate", format: (v) => formatPercent(v), lessIsBetter: true, points: true },
-  { id: "median_session_duration", label: m.median_session_duration, definition: "median_visit_duration", format: formatDuration },
-];
-
 export default function Overview() {
-  const { period, granularity, own } = address.value;
-  const by = granularity ?? defaultGranularity(period, timezone.value);
-  const revenue = useRevenue();
-  const money = revenue && isRevenueMetric(own.metric) ? own.metric : null;
-  const chosen = TOTALS.find(({ id }) => id === own.metric) ?? TOTALS[0]!;
-  const series: Ask<"events_by_date"> = { name: "events_by_date", options: { granularity: by }, compared: true };
-  const loaded = useAnswer(series);
-  const before = comparedData(loaded.value, by);
-  const ever = useEventsEver(isEmpty(loaded.value));
+  const series = useTotalSeries();
+  const ever = useEventsEver(isEmpty(series.loaded.value));
   if (ever?.received === false) return <FirstSteps />;
   return (
     <>
       {ever?.lastEventAt && <LastEvent at={ever.lastEventAt} />}
-      <Card title={texts.views.overview} ask={series} definition={{ metric: chosen.definition }} className="hero"
-        subtitle={<OnlineNow />}
-        fields={[{ label: texts.chart.bucket, field: "date" }, { label: chosen.label, field: chosen.id }]}
-        requests={[{ label: texts.card.totalsRequest, request: standardRequest(TOTALS_ASK, TOTALS.map((total) => ({ label: total.label, field: fieldOf(total) })), undefined, 0) }]}
-        tabs={granularitiesOf(period, timezone.value).map((id) => ({ id, label: texts.period.granularities[id]! }))}
-        tab={by} onTab={(id) => go({ granularity: id as typeof by })}>
-        <Totals chosen={money ? null : chosen} before={loaded.error ? "enough" : before} />
-        {revenue && <RevenueTotals revenue={revenue} before={loaded.error ? "enough" : before} />}
-        <ImportedLine answer={loaded.value} />
-        {revenue && money ? <RevenueSeries revenue={revenue} metric={money} /> : <TotalSeries total={chosen} loaded={loaded} granularity={by} />}
-      </Card>
+      <TotalsCard series={series} subtitle={<OnlineNow />} />
       <Columns>
         {[...GROUPS.map((group) => <BreakdownCard key={group.id} group={group} />), <GoalsCard key="goals" />]}
       </Columns>
@@ -83,57 +31,3 @@ export default function Overview() {
 /** Whether nothing at all happened in the time range, by the website itself or by what was imported. */
 const isEmpty = (series: Answer<"events_by_date"> | null): boolean =>
   series !== null && !address.value.filters.length && !areImported(series) && series.rows.every(({ pageviews, visitors }) => !pageviews && !visitors);
-
-const TOTALS_ASK: Ask<"summary_metrics"> = { name: "summary_metrics", compared: true };
-const fieldOf = ({ id, summary = id }: Total): string => summary;
-
-function Totals({ chosen, before }: { chosen: Total | null; before: ComparedData | null }) {
-  const loaded = useAnswer(TOTALS_ASK);
-  const row = loaded.value?.rows[0] as unknown as Record<string, number> | undefined;
-  const comparison = loaded.value?.comparison;
-  const compared = comparison?.rows[0];
-  return (
-    <>
-      <section class="totals" aria-label={texts.views.overview} aria-busy={loaded.loading}>
-        {loaded.error && <Async loaded={loaded}>{() => null}</Async>}
-        {!loaded.error && TOTALS.map((total) => (
-          <div key={total.id} class={`total ${total === chosen ? "chosen" : ""}`}>
-            <button type="button" aria-pressed={total === chosen} onClick={() => goOwn({ metric: total.id === "visitors" ? "" : total.id })}>
-              <span class="total-label">{total.label}</span>
-              <span class="total-value" title={row && total.format(row[fieldOf(total)]!)}>
-                {row ? (total.short ?? total.format)(row[fieldOf(total)]!) : " "}
-              </span>
-              {compared && row && <Change percent={(total.points ? compared.change : compared.changePercent)[fieldOf(total)]} points={total.points}
-                before={before} lessIsBetter={total.lessIsBetter}
-                was={compared.previous ? (total.short ?? total.format)(compared.previous[fieldOf(total)] as number) : undefined} />}
-            </button>
-          </div>
-        ))}
-      </section>
-    </>
-  );
-}
-
-function TotalSeries({ total, loaded, granularity }: {
-  total: Total;
-  loaded: Loaded<Answer<"events_by_date">>;
-  granularity: string;
-}) {
-  const { value } = loaded;
-  /** Before it there was no data that the line could show. */
-  const first = comparedFrom(value, granularity);
-  const imported = useImportedSeries(value, total.id, granularity);
-  const importedKey = JSON.stringify(imported);
-  const series = useMemo<Series | null>(() => value && {
-    labels: value.rows.map((row) => row.date),
-    values: value.rows.map((row, i) => row[total.id] || (typeof imported?.values[i] === "number" ? null : row[total.id])),
-    imported,
-    ...comparedSeries(value.comparison, total.id, first, total.points),
-    partial: value.partialBucket,
-    granularity,
-    name: total.label,
-    format: total.id === "visitors" || total.id === "sessions" || total.id === "pageviews" ? countFormat : total.format,
-    annotations: value.annotations,
-  }, [value, total, granularity, first, importedKey]);
-  return <div class="series-frame"><Async loaded={loaded} lines={7}>{() => <SeriesChart series={series!} />}</Async><ImportedNote answer={value} shown={imported !== null} /></div>;
-}

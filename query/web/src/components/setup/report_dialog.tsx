@@ -11,6 +11,7 @@ import type { Schemas } from "../../types";
 import { Dialog } from "../dialog";
 import { filterText } from "../filter_text";
 import { FormFooter } from "../form_footer";
+import { useBoards } from "../saved_boards";
 import { useExplorations } from "../saved_explorations";
 import { ToldFields } from "../told_fields";
 import { useForm } from "../use_form";
@@ -20,7 +21,7 @@ const t = moreTexts.reports;
 const PATH = "/v1/reports";
 const SCHEDULES = ["daily", "weekly", "monthly"] as const;
 const ATTACHED = ["none", "csv", "pdf"] as const;
-const LABELS = { name: t.name, schedule: t.schedule, hour: t.hour, explorations: t.explorations, recipients: moreTexts.alerts.recipients, channels: moreTexts.alerts.channels };
+const LABELS = { name: t.name, schedule: t.schedule, hour: t.hour, explorations: t.explorations, board: t.board, recipients: moreTexts.alerts.recipients, channels: moreTexts.alerts.channels };
 
 export function ReportDialog({ report, close, saved }: {
   /** Null makes one. */
@@ -29,17 +30,18 @@ export function ReportDialog({ report, close, saved }: {
   saved: () => void;
 }) {
   const [values, setValues] = useState(() => ({
-    name: report?.name ?? "", schedule: report?.schedule ?? "weekly", hour: report?.hour ?? 7, explorations: report?.explorations ?? [],
+    name: report?.name ?? "", schedule: report?.schedule ?? "weekly", hour: report?.hour ?? 7, explorations: report?.explorations ?? [], board: report?.board ?? "",
     attach: report?.attach ?? "none", compare: report?.compare ?? true, isFiltered: Boolean(report?.filters.length),
     recipients: report?.recipients.join(", ") ?? me.value?.person?.email ?? "", channels: report?.channels ?? [],
   }));
   const explorations = useExplorations();
+  const boards = useBoards();
   const { error, busy, submit } = useForm(LABELS);
   const set = (part: Partial<typeof values>) => setValues((old) => ({ ...old, ...part }));
   const filters = (report?.filters.length ? report.filters : address.value.filters) as Filter[];
   const send = async () => {
-    const { isFiltered, recipients, ...members } = values;
-    const body = { ...members, recipients: addressesIn(recipients), filters: isFiltered ? filters : [] };
+    const { isFiltered, recipients, board, ...members } = values;
+    const body = { ...members, board: board || null, recipients: addressesIn(recipients), filters: isFiltered ? filters : [] };
     await fetchJson(report ? `${PATH}/${report.id}` : PATH, { method: report ? "PATCH" : "POST", query: report ? {} : subjectQuery.value, body });
     saved();
   };
@@ -69,6 +71,13 @@ export function ReportDialog({ report, close, saved }: {
               <label key={id} class="check"><input type="checkbox" name="explorations" value={id} checked={values.explorations.includes(id)} onChange={(e) => toggle(id, e.currentTarget.checked)} />{name}</label>
             ))}
           </fieldset>
+        )}
+        {boards.value && boards.value.length > 0 && (
+          <label>{t.board}
+            <select name="board" value={values.board} onChange={(e) => set({ board: e.currentTarget.value })}>
+              {[{ id: "", name: t.noBoard }, ...boards.value].map(({ id, name }) => <option key={id} value={id}>{name}</option>)}
+            </select>
+          </label>
         )}
         {filters.length > 0 && (
           <label class="check"><input type="checkbox" name="filters" checked={values.isFiltered} onChange={(e) => set({ isFiltered: e.currentTarget.checked })} />{t.filters(filters.map(filterText).join(", "))}</label>
