@@ -7,7 +7,7 @@ from tests.installation import eventually
 from tests.web.dashboard import Dashboard
 from tests.web.test_live import view
 
-KEYS = "1234567890ebxlsu"
+KEYS = "1234567890ebxplsu"
 BEFORE_NOW = "Date.now = (now => () => now() + 61_000)(Date.now)"
 """The clock of the page a minute later."""
 
