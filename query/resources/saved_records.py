@@ -50,6 +50,10 @@ WEBSITE_PARAMETER = Parameter(
 )
 OWN_WEBSITE_PARAMETER = Parameter("website_id", "the website of the record; not needed")
 READS = Access((KeyScope.READ_DATA,))
+READS_OF_WRITERS = Access(
+    (KeyScope.WRITE_RECORDS, KeyScope.MANAGE_WEBSITES), also=(KeyScope.READ_DATA,)
+)
+"""Of records with addresses of people: analysts choose channels for their alerts."""
 ACTIONS: Mapping[type[SavedRecord], Sequence[Action]] = {
     Alert: alerts.ACTIONS,
     Channel: channels.ACTIONS,
@@ -120,7 +124,7 @@ def _resource(saved: SavedType) -> Resource[Any]:
     needed = " or ".join(f"`{scope}`" for scope in saved.scopes)
     needed = " and ".join((needed, *(f"`{scope}`" for scope in saved.also)))
     writes = Access(saved.scopes, also=saved.also)
-    reads = writes if saved.names_people else READS
+    reads = READS_OF_WRITERS if saved.names_people else READS
     one: Any = {
         "check": partial(check_website, saved),
         "parameters": (OWN_WEBSITE_PARAMETER,),

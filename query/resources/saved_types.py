@@ -87,7 +87,7 @@ class SavedType(Struct, frozen=True):
     opens_data: bool = False
     """Whether a record lets others read data, so that writing one needs the right to read it."""
     names_people: bool = False
-    """Whether a record has addresses, which only those read who may write it."""
+    """Whether a record has addresses, which those read who may write alerts."""
 
     @property
     def scopes(self) -> Sequence[KeyScope]:

@@ -97,7 +97,7 @@ OF_ANALYSTS = (
     "reports",
 )  # fmt: skip
 NAMES_PEOPLE = ("channels", "alerts", "reports")
-"""They have addresses, which only those read who may write them."""
+"""They have addresses, which those read who may write alerts."""
 OPEN_DATA = ("shares", "channels", "alerts", "reports")
 """They let others read data, so that creating and changing one needs the right to read it."""
 
@@ -112,7 +112,7 @@ SAVED_KINDS = {
         id_name=ID_NAMES.get(kind, f"{kind[:-1]}_id"),
         subjects=(f"{kind}_shop", f"{kind}_rival", "nowhere"),
         removed=f"{kind}_rival",
-        reads=_writes(kind) if kind in NAMES_PEOPLE else READ_DATA,
+        reads=_writes("alerts") if kind in NAMES_PEOPLE else READ_DATA,
         reads_also=READ_DATA if kind in NAMES_PEOPLE else (),
         writes=_writes(kind),
         also=READ_DATA if kind in OPEN_DATA else (),

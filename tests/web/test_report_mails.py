@@ -80,5 +80,6 @@ def test_the_button_of_the_page_stops_the_mails(tab: Tab, small: Tenant) -> None
 
     eventually(lambda: tab.js(HEADING) == "These mails are stopped", 20)
     assert store.get(Report, report.id).recipients == ("b@shop.example",)
+    store.delete(Report, report.id)
     assert tab.complaints == []
     store.close()
