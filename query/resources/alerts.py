@@ -6,17 +6,16 @@ from starlette.responses import Response
 
 from query.resources.alert_state import shown_state
 from query.resources.notices import (
-    LIMIT_PARAMETER,
+    WRITES,
     NoticeResponse,
-    NoticesResponse,
-    history,
+    history_action,
     tell_now,
 )
-from query.resources.resource import Access, Action, Call
+from query.resources.resource import Action, Call
 from query.response.json_response import json_response
-from schemas.errors import Conflict, Malformed
+from schemas.errors import Conflict
 from schemas.http import openapi
-from schemas.registry import Alert, KeyScope
+from schemas.registry import Alert
 from schemas.registry.notices import NoticeEvent, new_notice, targets_of
 
 NOBODY = "The alert has no recipients and no channels; add some, then retry"
@@ -45,12 +44,6 @@ async def test_alert(call: Call, alert: Alert) -> Response:
     return json_response(await tell_now(call, alert, notice, targets))
 
 
-async def alert_history(call: Call, alert: Alert) -> Response:
-    """GET: what it told."""
-    return json_response(await history(call, alert_id=alert.id))
-
-
-WRITES = Access((KeyScope.WRITE_RECORDS, KeyScope.MANAGE_WEBSITES), also=(KeyScope.READ_DATA,))
 ACTIONS = (
     Action(
         access=WRITES,
@@ -64,16 +57,8 @@ ACTIONS = (
         response=openapi.Response(200, "the notice", NoticeResponse),
         errors=(Conflict,),
     ),
-    Action(
-        access=WRITES,
-        run=alert_history,
-        method="GET",
-        path="/history",
-        operation_id="listAlertHistory",
-        summary="List when an alert fired, newest first, with each delivery",
-        parameters=(LIMIT_PARAMETER,),
-        response=openapi.Response(200, "the newest notices", NoticesResponse),
-        errors=(Malformed,),
+    history_action(
+        "listAlertHistory", "List when an alert fired, newest first, with each delivery"
     ),
 )
 """Requests about one alert beside those of every saved record."""

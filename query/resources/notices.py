@@ -4,15 +4,20 @@ from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType
+from starlette.responses import Response
 
 from query.resources.pagination import query_integer
-from query.resources.resource import Call
+from query.resources.resource import Access, Action, Call
+from query.response.json_response import json_response
+from schemas.errors import Malformed
+from schemas.http import openapi
 from schemas.http.limits import RateLimitStatus, rate_limit_error
 from schemas.http.openapi import Parameter
-from schemas.registry import Alert, Report
+from schemas.registry import Alert, KeyScope, Report
 from schemas.registry.notices import Delivery, Notice, Target
 from schemas.runtime.clock import format_instant
 
+WRITES = Access((KeyScope.WRITE_RECORDS, KeyScope.MANAGE_WEBSITES), also=(KeyScope.READ_DATA,))
 DEFAULT_LIMIT, MAX_LIMIT = 20, 200
 MAX_BY_HAND, HOUR_MS = 200, 3_600_000
 """Deliveries an hour of an organization that are no alert and no schedule."""
@@ -98,16 +103,29 @@ async def tell_now(
     return NoticeResponse(success=True, data=shown_notice(notice, deliveries))
 
 
-async def history(
-    call: Call, *, alert_id: str | None = None, report_id: str | None = None
-) -> NoticesResponse:
-    """The newest notices of an alert or a report."""
+async def show_history(call: Call, record: Alert | Report) -> Response:
+    """GET: the newest notices of an alert or a report."""
     limit = query_integer(call.parameters, "limit", DEFAULT_LIMIT, MAX_LIMIT)
-    notices = call.dependencies.store.notices()
-    newest = await call.dependencies.in_registry(
-        lambda: notices.history(limit, alert_id=alert_id, report_id=report_id)
+    notices, is_alert = call.dependencies.store.notices(), isinstance(record, Alert)
+    source = {"alert_id" if is_alert else "report_id": record.id}
+    newest = await call.dependencies.in_registry(lambda: notices.history(limit, **source))
+    shown = [shown_notice(*one) for one in newest]
+    return json_response(NoticesResponse(success=True, data=shown))
+
+
+def history_action(operation_id: str, summary: str) -> Action:
+    """The request for the history of an alert or a report."""
+    return Action(
+        access=WRITES,
+        run=show_history,
+        method="GET",
+        path="/history",
+        operation_id=operation_id,
+        summary=summary,
+        parameters=(LIMIT_PARAMETER,),
+        response=openapi.Response(200, "the newest notices", NoticesResponse),
+        errors=(Malformed,),
     )
-    return NoticesResponse(success=True, data=[shown_notice(*one) for one in newest])
 
 
 def _shown_delivery(delivery: Delivery) -> ShownDelivery:

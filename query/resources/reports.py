@@ -18,20 +18,19 @@ from query.reports.mail import Links, report_html, report_text
 from query.reports.pdf import report_pdf
 from query.reports.schedule import Period, Schedule, last_period
 from query.resources.notices import (
-    LIMIT_PARAMETER,
+    WRITES,
     NoticeResponse,
-    NoticesResponse,
-    history,
+    history_action,
     tell_now,
 )
 from query.resources.report_state import report_state
-from query.resources.resource import Access, Action, Call
+from query.resources.resource import Action, Call
 from query.response.json_response import json_response, uncached
 from schemas.errors import Conflict, Malformed
 from schemas.http import openapi
 from schemas.http.auth import authorize_website
 from schemas.plans import Group
-from schemas.registry import KeyScope, Report
+from schemas.registry import Report
 from schemas.registry.notices import targets_of
 
 FORMATS = {
@@ -87,11 +86,6 @@ async def send(call: Call, report: Report) -> Response:
     return json_response(await tell_now(call, report, notice, targets))
 
 
-async def report_history(call: Call, report: Report) -> Response:
-    """GET: the newest notices of the report."""
-    return json_response(await history(call, report_id=report.id))
-
-
 def _last_period(call: Call, report: Report) -> Period:
     return last_period(Schedule(report.schedule), _zone(call, report), call.now_ms)
 
@@ -119,7 +113,6 @@ def _disposition(content: Content, form: str) -> str:
     return f'{kind}; filename="{name}"'
 
 
-WRITES = Access((KeyScope.WRITE_RECORDS, KeyScope.MANAGE_WEBSITES), also=(KeyScope.READ_DATA,))
 ACTIONS = (
     Action(
         access=structs.replace(WRITES, group=Group.QUERY),
@@ -150,16 +143,8 @@ ACTIONS = (
         response=openapi.Response(200, "the notice", NoticeResponse),
         errors=(Conflict,),
     ),
-    Action(
-        access=WRITES,
-        run=report_history,
-        method="GET",
-        path="/history",
-        operation_id="listReportHistory",
-        summary="List what a report sent, newest first, with each delivery",
-        parameters=(LIMIT_PARAMETER,),
-        response=openapi.Response(200, "the newest notices", NoticesResponse),
-        errors=(Malformed,),
+    history_action(
+        "listReportHistory", "List what a report sent, newest first, with each delivery"
     ),
 )
 """Requests about one report beside those of every saved record."""
