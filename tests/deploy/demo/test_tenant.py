@@ -29,6 +29,10 @@ def test_the_demo_has_saved_records(tmp_path: Path) -> None:
         "funnels": 1,
         "aliases": 0,
         "explorations": 3,
+        "channels": 0,
+        "alerts": 0,
+        "boards": 0,
+        "reports": 0,
     }
 
 

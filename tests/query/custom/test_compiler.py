@@ -157,7 +157,7 @@ def test_a_version_can_be_asked_again(service: InProcessService) -> None:
 
 
 WRONG: list[tuple[Any, str]] = [
-    ({"groupBy": ["time:yearly"]}, "Unknown time bucket 'time:yearly' in 'query.groupBy[0]'"),
+    ({"groupBy": ["time:century"]}, "Unknown time bucket 'time:century' in 'query.groupBy[0]'"),
     ({"groupBy": ["time:day", "time:hour"]}, "'date' names two columns of the result"),
     ({"groupBy": ["time:minute"]}, "gives 43,200 data points"),
     ({"groupBy": ["properties."]}, "'query.groupBy[0]' is 'properties.'; use a path"),

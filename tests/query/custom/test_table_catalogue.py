@@ -70,7 +70,10 @@ def test_types_are_listed_with_what_they_take(service: InProcessService) -> None
         {"name": "date", "type": "date", "unit": "date"},
         {"name": "clicks", "type": "integer", "unit": None},
     ]
-    assert clicks["granularity"] == ["minute", "hourly", "daily", "weekly", "monthly"]
+    assert clicks["granularity"] == [
+        "minute", "quarter_hour", "hourly", "daily", "weekly", "sunday_week", "monthly",
+        "quarterly", "yearly",
+    ]  # fmt: skip
     assert clicks["defaultLimit"] is None
     assert body["presets"][:2] == ["today", "yesterday"]
     assert msgspec.json.encode(body)

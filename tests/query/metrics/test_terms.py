@@ -178,7 +178,7 @@ def test_order_and_having_take_the_name(service: InProcessService) -> None:
             {"metric": "sum", "field": "properties.a"},
             {},
             "Unknown member 'field' in 'metrics[0]'; known are metric, property, event, goal, "
-            "money, currency, as",
+            "money, currency, formula, as",
         ),
     ],
 )

@@ -24,6 +24,8 @@ OPEN_TO_ALL = {
     ("GET", "/v1/sign-in"),
     ("GET", "/v1/sign-in/oidc"),
     ("GET", "/v1/sign-in/oidc/callback"),
+    ("GET", "/v1/unsubscribe"),
+    ("POST", "/v1/unsubscribe"),
 }
 OF_BROWSERS = {
     ("POST", "/v1/sign-in"),

@@ -24,8 +24,9 @@ from tests.query.query_service import start_service
 LIMIT = PLANS["free"][Group.PUBLIC].requests
 SMALL_BYTES = 11_000
 """Bytes of the largest response that is not counted: a tracker script without compression."""
-NOT_SET_UP = "/v1/sign-in/oidc"
-"""Of single sign-on, which this service has not: 404. Of health, nothing runs that it checks."""
+NOT_SET_UP = ("/v1/sign-in/oidc", "/v1/unsubscribe")
+"""Of single sign-on, which this service has not, and of mails, without a link: 404. Of health,
+nothing runs that it checks."""
 NOT_COUNTED = ("/", *HEALTH_PATHS, "/robots.txt")
 """Small, and made without effort; so are the tracker scripts, of which each page loads several."""
 EVERYONE: tuple[dict[str, tuple[str, ...]], ...] = ({},)

@@ -61,7 +61,7 @@ function AddDialog({ exploration, added, close }: { exploration: string; added: 
             <option value={NEW}>{t.create}</option>
           </select>
         </label>
-        {chosen === NEW && <label>{t.name}<input name="name" required maxLength={255} value={name} onInput={(e) => setName(e.currentTarget.value)} /></label>}
+        {!boards.loading && chosen === NEW && <label>{t.name}<input name="name" required maxLength={255} value={name} onInput={(e) => setName(e.currentTarget.value)} /></label>}
         {error && <p class="error" role="alert">{error}</p>}
         <FormFooter submit={t.addAction} close={close} busy={busy || boards.loading} />
       </form>
