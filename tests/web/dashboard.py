@@ -132,9 +132,9 @@ class Dashboard(Struct):
         self.tab.tell("Input.insertText", text=text)
 
     def press(self, text: str, scope: str = "body") -> None:
-        """Click the visible button or link with this text or name."""
+        """Click the visible button or link with this text or name, as soon as it can be clicked."""
         found = f"({BUTTON})({json.dumps(text)}, {json.dumps(scope)})"
-        self.until(f"(found => found && (found.click(), true))({found})")
+        self.until(f"(found => found && !found.disabled && (found.click(), true))({found})")
 
     def press_in_menu(self, title: str, item: str) -> None:
         """Choose an item of the menu of a card."""
