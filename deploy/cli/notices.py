@@ -85,7 +85,11 @@ def _history_command(kind: type[Alert] | type[Report]) -> click.Command:
             store.get(kind, record_id)
             source = {"alert_id" if kind is Alert else "report_id": record_id}
             newest = store.notices().history(limit, **source)
-        print_rows([row for told in newest for row in _rows(*told)], COLUMNS, json)
+        print_rows(
+            [row for notice, deliveries in newest for row in _rows(notice, deliveries)],
+            COLUMNS,
+            json,
+        )
 
     return history
 

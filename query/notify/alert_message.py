@@ -73,8 +73,10 @@ def condition_text(alert: Alert) -> str:
         case "above" | "below":
             return f"{alert.condition} {threshold}"
         case "rises" | "falls":
-            other = "the same time a week earlier" if alert.against == "week" else "the time before"
-            return f"{alert.condition} by {threshold or 50} % against {other}"
+            reference = (
+                "the same time a week earlier" if alert.against == "week" else "the time before"
+            )
+            return f"{alert.condition} by {threshold or 50} % against {reference}"
         case "spike" | "drop":
             return f"a {alert.condition} beyond the usual range ({threshold or 3} deviations)"
         case "new":

@@ -173,8 +173,8 @@ class Alerts:
         alert = check.alert
         if alert.signal is not None:
             return against_threshold(alert, await self._signal(check))
-        asked = [check.span, *_compared(check)]
-        span_rows = await ask(self._dependencies, check.website, _query(alert), asked)
+        all_spans = [check.span, *_compared(check)]
+        span_rows = await ask(self._dependencies, check.website, _query(alert), all_spans)
         if span_rows.watermark_ms is None or span_rows.watermark_ms < check.span[1]:
             return None
         return _judged(check, span_rows)
@@ -284,15 +284,15 @@ def _without_page(parameter: str | Mapping[str, Any]) -> str | Mapping[str, Any]
 
 def _judged(check: Check, span_rows: SpanRows) -> Finding:
     alert = check.alert
-    current, *others = span_rows.rows
+    current, *earlier_rows = span_rows.rows
     if alert.condition == "new":
         most = _most_rows(query_of(alert))
-        if len(others[0]) >= most:
+        if len(earlier_rows[0]) >= most:
             raise Unavailable(
                 f"The {spans.NEW_DAYS} days before have {most:,} rows or more; use fewer "
                 "dimensions, or filters"
             )
-        return new_rows(current, others[0], span_rows.groups)
+        return new_rows(current, earlier_rows[0], span_rows.groups)
     try:
         value, *earlier = (number_in(rows, alert.column) for rows in span_rows.rows)
     except KeyError:

@@ -52,8 +52,8 @@ def unsubscribe(store: RegistryStore, token: SignedToken, now_ms: int) -> None:
         return
 
     def without(record: Mailed) -> Mailed:
-        others = tuple(one for one in record.recipients if not _names(token, one))
-        return replace(record, recipients=others)
+        remaining = tuple(one for one in record.recipients if not _names(token, one))
+        return replace(record, recipients=remaining)
 
     with suppress(RecordNotFound):  # deleted meanwhile
         store.with_actor(ACTOR).revise(subscription[0], now_ms, without)

@@ -140,7 +140,7 @@ async def content_of(
     """The report about a period; ApiError.
 
     An exploration that cannot be read is a table with a problem. One query is run after the other:
-    others are waited for by people.
+    those of people come first.
     """
     schedule, zone = Schedule(report.schedule), website.timezone
     before = period_before(schedule, zone, period) if report.compare else None
@@ -175,12 +175,12 @@ def _exploration_ids(report: Report, saved: SavedRecords) -> Sequence[str]:
 
 
 async def _figures(both: Both, filters: Filters) -> tuple[Figure, ...]:
-    [row], [other] = await both({"metrics": HEADLINES, "filters": filters})
+    [row], [earlier] = await both({"metrics": HEADLINES, "filters": filters})
     return tuple(
         Figure(
             LABELS[name],
             row.get(name),
-            other.get(name),
+            earlier.get(name),
             BY_NAME[name].unit,
             less_is_better=name == "bounce_rate",
         )
@@ -194,11 +194,11 @@ async def _points(
     """Days of the period, or hours of a day; those of the period before by their order."""
     time = "time:hour" if schedule is Schedule.DAILY else "time:day"
     query = {"metrics": ["visitors"], "dimensions": [time], "filters": filters}
-    rows, others = await both(query)
-    pairs = zip_longest(rows, others if before else (), fillvalue=None)
+    rows, earlier_rows = await both(query)
+    pairs = zip_longest(rows, earlier_rows if before else (), fillvalue=None)
     return tuple(
-        Point(str(row[time]), row["visitors"], other["visitors"] if other else None)
-        for row, other in pairs
+        Point(str(row[time]), row["visitors"], earlier["visitors"] if earlier else None)
+        for row, earlier in pairs
         if row is not None
     )
 
@@ -222,8 +222,9 @@ async def _breakdown(
     if before and names:
         same = {"field": field, "operator": "in", "value": names}
         query = {**query, "filters": [*filters, same], "limit": len(names), "having": []}
-        [others] = await ask(METRICS, query, [before])
-        previous = dict.fromkeys(names, 0) | {other[field]: other[first] for other in others}
+        [earlier_rows] = await ask(METRICS, query, [before])
+        of_name = {earlier[field]: earlier[first] for earlier in earlier_rows}
+        previous = dict.fromkeys(names, 0) | of_name
     if not rows:
         return None
     return Table(
@@ -250,7 +251,7 @@ async def _conversions(both: Both, goals: Sequence[Goal], filters: Filters) -> T
         for i, goal in enumerate(goals)
         for metric in ("conversions", "conversion_rate")
     ]
-    [row], [other] = await both({"metrics": metrics, "filters": filters})
+    [row], [earlier] = await both({"metrics": metrics, "filters": filters})
     return Table(
         "Goals",
         ("Goal", "Conversions", "Rate"),
@@ -258,7 +259,7 @@ async def _conversions(both: Both, goals: Sequence[Goal], filters: Filters) -> T
             Row(
                 goal.name,
                 (row[f"conversions_{i}"], row[f"conversion_rate_{i}"]),
-                other.get(f"conversions_{i}"),
+                earlier.get(f"conversions_{i}"),
             )
             for i, goal in enumerate(goals)
         ),
@@ -269,7 +270,7 @@ async def _conversions(both: Both, goals: Sequence[Goal], filters: Filters) -> T
 async def _exploration(ask: Ask, record: object, filters: Filters, period: Period) -> Table:
     """At most ten rows of a saved exploration.
 
-    Filters of the report apply to its metrics query; the fields of a custom query may be others.
+    Filters of the report apply to its metrics query; the fields of a custom query may differ.
     """
     if not isinstance(record, Exploration):
         return Table("Exploration", (), problem=DELETED)
@@ -308,8 +309,8 @@ def _unit(column: str) -> Unit:
 async def _both(
     ask: Ask, period: Period, before: Period | None, query: Mapping[str, Any]
 ) -> tuple[Rows, Rows]:
-    rows, *others = await ask(METRICS, query, [period, before] if before else [period])
-    return rows, others[0] if others else [{}]
+    rows, *earlier_rows = await ask(METRICS, query, [period, before] if before else [period])
+    return rows, earlier_rows[0] if earlier_rows else [{}]
 
 
 def _name(value: object) -> str:
