@@ -127,7 +127,7 @@ def _group(saved: SavedType) -> RecordGroup:
         def changed(current: SavedRecord) -> SavedRecord:
             updated = replace(current, **changes)
             refuse_unknown(updated, referred, current)
-            return changed_record(updated, secret)
+            return changed_record(current, updated, secret)
 
         return store.revise(record, now_ms(), changed)
 

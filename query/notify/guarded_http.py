@@ -19,8 +19,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from schemas.runtime.log_setup import silence
-from schemas.runtime.networks import Networks, in_networks, parse_ip, parse_networks
-from schemas.runtime.settings import Settings
+from schemas.runtime.networks import Networks, in_networks, parse_ip
 
 if TYPE_CHECKING:
     import httpx2
@@ -183,11 +182,6 @@ class GuardedHttp:
                     headers={name.lower(): value for name, value in response.headers.items()},
                     body=await _read_body(response),
                 )
-
-
-def open_guarded_http(settings: Settings) -> GuardedHttp:
-    """It reaches what the settings permit."""
-    return GuardedHttp(parse_networks(settings.webhook_networks))
 
 
 async def resolve_host(host: str, port: int) -> Sequence[str]:

@@ -81,15 +81,7 @@ def check_website(saved: SavedType, call: Call, record: SavedRecord) -> None:
 def validated(call: Call, before: SavedRecord, record: SavedRecord) -> SavedRecord:
     """The updated record, validated; Malformed."""
     check_references(call, record, before)
-    if isinstance(record, Channel) and isinstance(before, Channel):
-        if record.kind != before.kind:
-            raise Malformed(f"'kind' is '{before.kind}' and cannot change; create another channel")
-        is_moved = record.address != before.address  # what is given is sealed differently
-        if is_moved and record.token is not None and record.token == before.token:
-            raise Malformed(
-                "'token' is missing: a new 'address' needs the token of the channel anew, or null"
-            )
-    return changed_record(record, call.dependencies.sign_ins.secret)
+    return changed_record(before, record, call.dependencies.sign_ins.secret)
 
 
 def check_references(call: Call, record: SavedRecord, before: SavedRecord | None = None) -> None:

@@ -20,6 +20,7 @@ from query.resources.saved_validation import check_channel, validate_record
 from query.response.bodies import response_types
 from query.standard.request import StandardRequestBody
 from query.standard.sql.steps import Step
+from schemas.errors import Malformed
 from schemas.registry import (
     Alert,
     Alias,
@@ -334,8 +335,16 @@ def new_record(
     return record
 
 
-def changed_record(record: SavedRecord, secret: bytes) -> SavedRecord:
+def changed_record(before: SavedRecord, record: SavedRecord, secret: bytes) -> SavedRecord:
     """The updated record, validated; Malformed."""
+    if isinstance(record, Channel) and isinstance(before, Channel):
+        if record.kind != before.kind:
+            raise Malformed(f"'kind' is '{before.kind}' and cannot change; create another channel")
+        is_moved = record.address != before.address  # what is given is sealed differently
+        if is_moved and record.token is not None and record.token == before.token:
+            raise Malformed(
+                "'token' is missing: a new 'address' needs the token of the channel anew, or null"
+            )
     record = validate_record(record)
     check_channel(record, secret)
     return record

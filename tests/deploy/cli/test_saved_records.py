@@ -152,3 +152,23 @@ def test_a_share_with_filters_says_what_they_do_not_hide(
     assert (whole.err, json.loads(whole.out)["password"]) == ("", False)
     short = run(*command, "Open", "--password")  # standard input has ended
     assert (short.code, "password" in short.err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        (("--kind", "webhook"), "'kind' is 'ntfy' and cannot change"),
+        (("--address", "https://other.example/shop"), "'token' is missing"),
+    ],
+)
+def test_a_channel_keeps_its_kind_and_its_token_for_its_host(
+    ask: Callable[..., Any], run: Run, options: tuple[str, ...], problem: str
+) -> None:
+    made = ("--name", "Team", "--kind", "ntfy", "--token", "tk_1")
+    address = ("--address", "https://ntfy.example/shop")
+    channel = ask("channels", "create", "--website", a_website(ask), *made, *address)
+
+    done = run("channels", "update", channel["id"], *options)
+
+    assert (done.code, problem in done.err) == (2, True), done.err
+    assert ask("channels", "show", channel["id"])["host"] == "ntfy.example"

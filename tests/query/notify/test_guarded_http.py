@@ -18,11 +18,9 @@ from query.notify.guarded_http import (
     PostFailed,
     Reply,
     is_public,
-    open_guarded_http,
 )
 from schemas.runtime.environment import InvalidSetting, load_settings
 from schemas.runtime.networks import parse_networks
-from schemas.runtime.settings import Settings
 from tests.installation import free_port
 from tests.query.notify.receiver import receiving
 from tests.tls_proxy import Certificates
@@ -170,7 +168,7 @@ def test_a_redirect_is_a_reply() -> None:
 
 def test_permitted_networks_are_those_of_the_setting() -> None:
     async def scenario() -> tuple[int, str]:
-        http = open_guarded_http(Settings(webhook_networks="10.0.0.0/8, 127.0.0.1/32"))
+        http = GuardedHttp(parse_networks("10.0.0.0/8, 127.0.0.1/32"))
         async with receiving() as receiver, receiving(host="127.0.0.2") as other:
             reply = await http.post(receiver.url, {}, b"{}")
             with pytest.raises(PostFailed) as raised:
