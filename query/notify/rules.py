@@ -315,7 +315,7 @@ def _judged(check: Check, span_rows: SpanRows) -> Finding:
 def _since_first_event(history: Sequence[float | None], check: Check) -> Sequence[float]:
     """Values from the newest to the oldest, without those from before the first event.
 
-    A website that exists has had its first event, as far as anybody knows; imports are older.
+    Zeros count from the creation of the website; imported events may be older.
     """
     values, created_at = [value or 0.0 for value in history], check.website.created_at
     starts = [start for start, _ in _compared(check)]

@@ -17,7 +17,7 @@ LENGTHS = {
 USUAL_DAYS, USUAL_WEEKS = 14, 8
 """How many earlier buckets say what is usual: of the same time of day, of the same weekday."""
 NEW_DAYS = 30
-"""Rows are new which none of so many days before had."""
+"""Days before a bucket whose rows are not new."""
 
 
 def last_complete(until_ms: int, every: str, zone: str) -> Span:

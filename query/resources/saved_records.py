@@ -7,6 +7,7 @@ from typing import Any
 from msgspec import structs
 
 from query.resources import alerts, channels, reports
+from query.resources.notices import WRITES
 from query.resources.pagination import page_parameters
 from query.resources.resource import (
     Access,
@@ -50,10 +51,6 @@ WEBSITE_PARAMETER = Parameter(
 )
 OWN_WEBSITE_PARAMETER = Parameter("website_id", "the website of the record; not needed")
 READS = Access((KeyScope.READ_DATA,))
-READS_OF_WRITERS = Access(
-    (KeyScope.WRITE_RECORDS, KeyScope.MANAGE_WEBSITES), also=(KeyScope.READ_DATA,)
-)
-"""Of records with addresses of people: analysts choose channels for their alerts."""
 ACTIONS: Mapping[type[SavedRecord], Sequence[Action]] = {
     Alert: alerts.ACTIONS,
     Channel: channels.ACTIONS,
@@ -116,7 +113,7 @@ def _resource(saved: SavedType) -> Resource[Any]:
     needed = " or ".join(f"`{scope}`" for scope in saved.scopes)
     needed = " and ".join((needed, *(f"`{scope}`" for scope in saved.also)))
     writes = Access(saved.scopes, also=saved.also)
-    reads = READS_OF_WRITERS if saved.names_people else READS
+    reads = WRITES if saved.names_people else READS  # analysts choose channels of alerts
     one: Any = {
         "check": partial(check_website, saved),
         "parameters": (OWN_WEBSITE_PARAMETER,),
