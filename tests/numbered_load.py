@@ -10,6 +10,7 @@ from typing import Self
 from urllib.parse import urlsplit
 
 from tests.flow.tenant import CHROME_USER_AGENT
+from tests.installation import eventually
 
 BATCH = 3
 
@@ -48,10 +49,8 @@ class NumberedLoad(ABC):
 
     def wait_for(self, more: int, seconds: float = 90) -> None:
         """Return when that many more ids are acknowledged."""
-        goal, until = len(self.acknowledged) + more, time.monotonic() + seconds
-        while len(self.acknowledged) < goal:
-            assert time.monotonic() < until, f"{len(self.acknowledged)} of {goal} acknowledged"
-            time.sleep(0.02)
+        goal = len(self.acknowledged) + more
+        eventually(lambda: len(self.acknowledged) >= goal or None, seconds, 0.02)
 
     @abstractmethod
     def send_batch(self, connection: HTTPConnection, ids: Sequence[str]) -> None:

@@ -87,12 +87,14 @@ def test_a_service_killed_while_it_prepares_answers_the_same_after_it(data_set: 
         expected = rows(ask(without))
 
     for count in FILES_BEFORE_KILL:
+        for path in files(data_set)[count:]:
+            path.unlink()
         with service(data_set, PREPARED_MB) as running:
             assert rows(ask(running)) == expected
             kill_with_files(running, data_set, count)
         left.append(len(files(data_set)))
 
-    assert left[0] < len(DAYS)  # the service was killed while it had parts to make
+    assert min(left) < len(DAYS)  # a service was killed while it had parts to make
     with service(data_set, PREPARED_MB) as running:
         eventually(lambda: all(entry["meta"].get("prepared") for entry in ask(running)))
         assert rows(ask(running)) == expected == rows(ask(running, "&prepared=false"))

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import ROUND_HALF_UP, Decimal
+from itertools import cycle
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
@@ -125,6 +126,24 @@ class Dashboard(Struct):
         """The value of an expression of the page, as soon as it is true."""
         value = f"(value => value instanceof Element || value)({condition})"
         return eventually(lambda: self.tab.js(value), SECONDS, pause)
+
+    def until_pointed(self, place: str, condition: str) -> Any:
+        """The value of a condition as soon as it is true while the pointer is at a place.
+
+        The place is an expression of the page with x and y. What was drawn anew under the pointer
+        has not seen it: it is moved again, by a pixel.
+        """
+        pixels = cycle((0, 1))
+
+        def pointed() -> Any:
+            if (at := self.tab.js(place)) is None:
+                return None
+            self.tab.tell(
+                "Input.dispatchMouseEvent", type="mouseMoved", x=at[0], y=at[1] + next(pixels)
+            )
+            return self.tab.js(condition)
+
+        return eventually(pointed, SECONDS, PAUSE)
 
     def type_into(self, selector: str, text: str) -> None:
         """Replace the text of an input as typing does."""

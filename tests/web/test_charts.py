@@ -38,6 +38,11 @@ def point_at(page: Dashboard, at: float) -> tuple[float, float]:
     return x, y
 
 
+def read_at(page: Dashboard, at: float, condition: str = HOVER) -> Any:
+    """The value of a condition, as soon as it is true with the pointer at a share of the width."""
+    return page.until_pointed(f"({POINT})({at})", condition)
+
+
 def press_key(page: Dashboard, key: str) -> None:
     page.tab.tell("Input.dispatchKeyEvent", type="keyDown", key=key, code=key)
 
@@ -48,8 +53,7 @@ def day_text(day: Any) -> str:
 
 def test_the_pointer_reads_the_value_the_comparison_and_the_change(page: Dashboard) -> None:
     opened(page, compare=PERIOD)
-    point_at(page, 2 / 3)
-    lines = page.until(f"{HOVER}?.split('\\n').filter((line) => line.trim())")
+    lines = read_at(page, 2 / 3, f"{HOVER}?.split('\\n').filter((line) => line.trim())")
 
     assert lines[0] == day_text(DAY)
     assert lines[1:4] == ["Unique visitors", "1", "±0%"]
@@ -58,6 +62,7 @@ def test_the_pointer_reads_the_value_the_comparison_and_the_change(page: Dashboa
 
 def test_dragging_over_days_makes_them_the_time_range(page: Dashboard) -> None:
     opened(page)
+    read_at(page, 0.3)
     x, y = point_at(page, 0.3)
     mouse = {"button": "left", "buttons": 1, "clickCount": 1}
     page.tab.tell("Input.dispatchMouseEvent", type="mousePressed", x=x, y=y, **mouse)
@@ -90,11 +95,10 @@ def test_arrow_keys_read_a_chart_and_enter_opens_a_day(page: Dashboard) -> None:
 def test_the_line_to_the_running_day_is_dashed_and_it_says_so(page: Dashboard) -> None:
     page.tab.before_each(DASHES)
     opened(page, period="last_7d", compare="none")
-    point_at(page, 1.0)
-    assert page.until(f"{HOVER}?.includes('so far') && {HOVER}").startswith(day_text(TODAY))
+    running = read_at(page, 1.0, f"{HOVER}?.includes('so far') && {HOVER}")
+    assert running.startswith(day_text(TODAY))
     assert TO_RUNNING in page.tab.js("window.dashes")
-    point_at(page, 0.5)
-    page.until(f"!{HOVER}?.includes('so far')")
+    read_at(page, 0.5, f"!{HOVER}?.includes('so far')")
 
     opened(page, compare="none")
     page.until("document.querySelector('.plot canvas') && window.dashes.length")
@@ -107,18 +111,18 @@ def test_lines_and_bars_are_chosen_in_the_address(page: Dashboard) -> None:
     page.until("location.search.includes('chart=bar')")
     pressed = "document.querySelector('.series-shapes [aria-label=Bars]').ariaPressed"
     page.until(f"{pressed} === 'true'")
-    point_at(page, 0.99)
-    page.until(HOVER)
+    read_at(page, 0.99)
     page.press("Lines", ".series")
     page.until(f"location.search.includes('chart=line') && {pressed} === 'false'")
 
 
 def test_a_note_is_added_changed_and_deleted_at_the_chart(dashboard: Dashboard) -> None:
     opened(dashboard)
-    point_at(dashboard, 2 / 3)
-    dashboard.until(
+    read_at(
+        dashboard,
+        2 / 3,
         "(each => each && !each.hidden && (each.click(), true))"
-        "(document.querySelector('.add-note'))"
+        "(document.querySelector('.add-note'))",
     )
     dashboard.until(
         f"document.querySelector('dialog input[name=start]')?.value === '{DAY:%m/%d/%Y}'"
@@ -128,8 +132,7 @@ def test_a_note_is_added_changed_and_deleted_at_the_chart(dashboard: Dashboard) 
     note = "document.querySelector('.series .note-mark')?.innerText"
     dashboard.until(f"{note}?.includes('Prices went up')")
     dashboard.settle()
-    point_at(dashboard, 2 / 3)
-    dashboard.until(f"{HOVER}?.includes('Prices went up')")
+    read_at(dashboard, 2 / 3, f"{HOVER}?.includes('Prices went up')")
 
     dashboard.until("document.querySelector('.note-mark').click() ?? true")
     dashboard.type_into("dialog input[name=text]", "Prices went down")

@@ -177,12 +177,13 @@ def test_a_click_on_the_chart_shows_one_day(dashboard: Dashboard) -> None:
     dashboard.tab.set_size(1200, 1000)
     first, last = DAY - timedelta(days=1), DAY + timedelta(days=1)
     dashboard.open("overview", period=f"{first}..{last}", by="daily")
-    x, y = dashboard.until(
+    middle = (
         "(r => r && [r.x + r.width / 2, r.y + r.height / 2])"
         "(document.querySelector('.u-over')?.getBoundingClientRect())"
     )
+    dashboard.until_pointed(middle, "document.querySelector('.plot .hover')?.innerText")
+    x, y = dashboard.tab.js(middle)
     at = {"x": x, "y": y}
-    dashboard.tab.tell("Input.dispatchMouseEvent", type="mouseMoved", **at)
     for kind in ("mousePressed", "mouseReleased"):
         dashboard.tab.tell("Input.dispatchMouseEvent", type=kind, button="left", clickCount=1, **at)
     dashboard.until(f"location.search.includes('period={DAY}..{DAY}')")

@@ -161,9 +161,9 @@ def test_no_arrow_leads_into_the_future(page: Dashboard) -> None:
 
 def point_at(page: Dashboard, at: float) -> tuple[float, list[Any]]:
     """Move the pointer to a share of the width of the chart: x, and what is said beside it."""
-    x, y = page.until(f"document.querySelector('.u-over') && ({POINT})({at})")
-    page.tab.tell("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
-    found: list[Any] = page.until(HOVER)
+    place = f"document.querySelector('.u-over') && ({POINT})({at})"
+    found: list[Any] = page.until_pointed(place, HOVER)
+    x, y = page.tab.js(place)
     assert found[2] - MOST_AWAY <= y <= found[3] + MOST_AWAY
     return x, found
 

@@ -117,12 +117,11 @@ def test_a_period_that_is_not_over_shows_no_zero(page: Dashboard) -> None:
 def test_a_cell_says_its_numbers_at_the_pointer(dashboard: Dashboard, returned: Tenant) -> None:
     dashboard.tab.set_size(1280, 1000)
     dashboard.open("retention", period=f"{FIRST}..{SECOND}")
-    x, y = dashboard.until(
-        "(box => [box.x + 10, box.y + 10])(document.querySelector("
-        "'.retention tbody td:nth-of-type(2)').getBoundingClientRect())"
+    text = dashboard.until_pointed(
+        "(box => box && [box.x + 10, box.y + 10])(document.querySelector("
+        "'.retention tbody td:nth-of-type(2)')?.getBoundingClientRect())",
+        "document.querySelector('.retention-frame .hover')?.innerText",
     )
-    dashboard.tab.tell("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
-    text = dashboard.until("document.querySelector('.retention-frame .hover')?.innerText")
     lines = [line for line in text.split("\n") if line.strip()]
     assert lines[0].endswith("Day 1")
     assert lines[1:] == ["Visitors", "3", "Came again", "2", "66.67%"]
