@@ -19,6 +19,8 @@ from tests.installation import Installation, eventually
 
 SECONDS = 120.0
 PARTITIONS = 64
+SESSION_SECONDS = 30
+"""Nothing is killed here: workers on a busy machine must not be taken for dead."""
 
 
 class StoredRows:
@@ -103,7 +105,12 @@ def start_worker(stack: Installation, name: str) -> subprocess.Popen[bytes]:
 
 
 def test_workers_and_partitions_are_added_and_removed(tmp_path: Path) -> None:
-    with stack_with_short_sessions(tmp_path / "stack", workers=2, partitions=16) as stack:
+    with stack_with_short_sessions(
+        tmp_path / "stack",
+        workers=2,
+        partitions=16,
+        session_seconds=SESSION_SECONDS,
+    ) as stack:
         tenant = Tenant.create(stack)
         lake = stack.settings.lake_url
         pauses = {}
