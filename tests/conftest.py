@@ -13,7 +13,7 @@ import pytest
 
 from schemas.registry.migrate import migrate
 from tests.cluster.parts import stack_settings
-from tests.groups import group_of, is_listed, is_long
+from tests.groups import MORE_EXAMPLES, group_of, is_listed, is_long
 from tests.installation import Installation
 from tests.oracle import hypothesis_profile
 
@@ -38,7 +38,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if is_long(item.nodeid):
             item.add_marker(pytest.mark.long)
-        if item.nodeid.startswith("tests/oracle/") and item.get_closest_marker("hypothesis"):
+        if item.nodeid.startswith(MORE_EXAMPLES) and item.get_closest_marker("hypothesis"):
             item.add_marker(pytest.mark.examples)
 
 

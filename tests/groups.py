@@ -89,6 +89,9 @@ LONG = (
 )
 """Whole files of `make test-long`; single tests and parameters there are marked `long`."""
 
+MORE_EXAMPLES = ("tests/oracle/", "tests/query/test_hostile_queries.py")
+"""Properties of which `make test-long` tries more examples."""
+
 
 def is_long(nodeid: str) -> bool:
     """Whether a line of LONG has it."""

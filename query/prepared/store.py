@@ -165,6 +165,7 @@ class RollupStore:
         """The names of the rollups of a website, which each query looks for; none of a folder that
         cannot be read."""
         folder = self.of_website(website)
+        looked_at = time.time()
         try:
             changed = folder.stat().st_mtime_ns
             known_at, names = self._known_names.pop(folder, (None, frozenset[str]()))
@@ -172,7 +173,7 @@ class RollupStore:
                 names = frozenset(os.listdir(folder))  # noqa: PTH208 - paths take ten times as long
         except OSError:
             return frozenset()
-        if time.time() - changed / 1e9 > SETTLED_SECONDS:
+        if looked_at - changed / 1e9 > SETTLED_SECONDS:
             self._known_names[folder] = changed, names
             if len(self._known_names) > CACHED_FOLDERS:
                 del self._known_names[next(iter(self._known_names))]

@@ -130,7 +130,8 @@ def one_to_one(pairs: set[tuple[Hashable, Hashable]]) -> bool:
     return len({a for a, _ in pairs}) == len(pairs) == len({b for _, b in pairs})
 
 
-@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("seed", [1, 2])
 def test_answers_are_those_of_what_was_posted(seed: int) -> None:
     with Service([]) as service:
         pipeline, wanted = run(service, seed)

@@ -112,7 +112,8 @@ def framed(stage: Stage) -> Iterator[QueryFrame]:
     yield QueryFrame(hours, {table.name: () for table in TABLES}, OPTIONS[2])
 
 
-@pytest.mark.parametrize("stage", parameters(PLAYED, usual=1))
+@pytest.mark.long
+@pytest.mark.parametrize("stage", parameters(PLAYED))
 def test_the_service_agrees_with_the_oracle_about_a_town(stage: Stage) -> None:
     with Service(fixed_traffic(stage)) as service:
         for frame in framed(stage):

@@ -53,6 +53,7 @@ def whole(frame: QueryFrame, name: str, **other: Any) -> StandardQuery:
 # The same facts, kept otherwise
 
 
+@pytest.mark.long
 @try_examples(2)
 @given(scenes())
 def test_compaction_and_a_restart_change_no_answer(scene: Scene) -> None:
@@ -102,6 +103,7 @@ def mine(row: Stored) -> bool:
 # Parts of one list
 
 
+@pytest.mark.long
 @try_examples(2)
 @given(scenes())
 def test_paging_through_gives_the_unpaged_list_once(scene: Scene) -> None:
@@ -172,8 +174,14 @@ def sum_of(rows: Sequence[ResultRow], metric: str) -> int:
 
 # Filters
 
+USUAL = ("events", "sessions", "clicks")
+"""Tables whose filters are tried at every change."""
 
-@pytest.mark.parametrize("table", FILTERED)
+
+@pytest.mark.parametrize(
+    "table",
+    [pytest.param(name, marks=() if name in USUAL else pytest.mark.long) for name in FILTERED],
+)
 @try_examples(3)
 @given(st.data())
 def test_a_filter_and_its_negation_share_all_rows(table: str, data: st.DataObject) -> None:

@@ -100,6 +100,7 @@ def were_prepared(service: Service, queries: Sequence[StandardQuery]) -> list[bo
     return [entry["meta"].get("prepared", False) for entry in service.entries(queries)]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("stage", parameters(CLOSED))
 def test_prepared_results_are_those_of_the_oracle(stage: Stage) -> None:
     with Service(fixed_traffic(stage), portions=2) as service:

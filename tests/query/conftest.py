@@ -1,10 +1,24 @@
 """A query service over a lake that the test fills."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from argon2 import PasswordHasher
 
+from query.resources import person_sign_in
+from schemas.registry import passwords
 from tests.query.query_service import InProcessService, reused, start_service
+
+
+@pytest.fixture(scope="session", autouse=True)
+def quick_passwords() -> Iterator[None]:
+    """Hashes of passwords in this process cost a hundredth of those of a real service."""
+    hasher = PasswordHasher(time_cost=1, memory_cost=256, parallelism=1)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(passwords, "_HASHER", hasher)
+        patch.setattr(person_sign_in, "DECOY_HASH", hasher.hash("of nobody"))
+        yield
 
 
 @reused

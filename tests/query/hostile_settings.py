@@ -4,10 +4,9 @@ import os
 
 from hypothesis import HealthCheck, settings
 
+from tests.oracle.hypothesis_profile import try_examples
+
 EXAMPLES = int(os.environ.get("FUZZ_EXAMPLES", "100"))
-"""Of each test; more of them find more, and take longer."""
+"""Of each test in `make test-long`, a fifth in `make test`; more find more, and take longer."""
 
-
-SETTINGS = settings(
-    max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True
-)
+SETTINGS = settings(try_examples(EXAMPLES), suppress_health_check=list(HealthCheck))

@@ -262,7 +262,7 @@ def test_the_secret_of_a_webhook_is_shown_once(page: Dashboard) -> None:
     page.until("document.querySelector('main .empty')")
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("theme", ["light", pytest.param("dark", marks=pytest.mark.long)])
 def test_alerts_and_channels_break_no_rule_of_wcag_and_fit(page: Dashboard, theme: str) -> None:
     set_theme(page, theme)
     page.open("setup", part="channels")

@@ -114,7 +114,7 @@ def german(chromium: Chromium, shop: Tenant) -> Iterator[Dashboard]:
         yield dashboard
 
 
-@pytest.mark.parametrize("width", [390, 1440])
+@pytest.mark.parametrize("width", [390, pytest.param(1440, marks=pytest.mark.long)])
 def test_every_view_is_german_and_fits(
     german: Dashboard, english: dict[str, list[str]], width: int
 ) -> None:

@@ -455,7 +455,7 @@ def test_a_required_second_factor_comes_before_everything_else(
         tab.close()
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("theme", ["light", pytest.param("dark", marks=pytest.mark.long)])
 def test_no_page_of_people_breaks_a_rule_of_wcag_or_is_wider_than_the_window(
     browser: Dashboard, other_browser: Dashboard, theme: str
 ) -> None:

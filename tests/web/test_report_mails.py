@@ -26,7 +26,7 @@ WIDTHS = """(() => {
   return [page.scrollWidth > page.clientWidth, card.width, image.naturalWidth > 0,
     image.getBoundingClientRect().right <= card.right];
 })()"""
-HEADING = "document.querySelector('h1').innerText"
+HEADING = "document.querySelector('h1')?.innerText"
 
 
 @pytest.fixture

@@ -68,7 +68,7 @@ def test_the_preview_is_the_mail_of_the_last_period(page: Dashboard) -> None:
     remove(page, "Monthly numbers")
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("theme", ["light", pytest.param("dark", marks=pytest.mark.long)])
 def test_reports_break_no_rule_of_wcag_and_fit(page: Dashboard, theme: str) -> None:
     set_theme(page, theme)
     page.open("setup", part="reports")

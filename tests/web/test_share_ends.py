@@ -94,7 +94,7 @@ def test_the_list_marks_a_link_that_has_ended(dashboard: Dashboard) -> None:
     assert [name for name in names if name.endswith("ended")] == ["ending ended"]
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("theme", ["light", pytest.param("dark", marks=pytest.mark.long)])
 @pytest.mark.parametrize(("width", "height"), [(360, 740), (1440, 900)])
 def test_the_page_of_a_link_that_opens_nothing_is_centred_and_readable(
     chromium: Chromium, small: Tenant, theme: str, width: int, height: int

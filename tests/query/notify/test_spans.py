@@ -169,7 +169,7 @@ def test_a_left_out_hour_is_none_of_the_usual_ones() -> None:
 @pytest.mark.parametrize("zone", [BERLIN, LORD_HOWE, KATHMANDU, "UTC"])
 @pytest.mark.parametrize("every", ["quarter_hour", "hour", "day", "week"])
 def test_no_bucket_of_a_year_is_empty_or_unfinished(every: str, zone: str) -> None:
-    step = 7_380_000 if every in ("quarter_hour", "hour") else 86_400_000
+    step = 36_900_000 if every in ("quarter_hour", "hour") else 86_400_000
     for until in range(ms("2026-03-25T00:00"), ms("2026-11-10T00:00"), step):
         bucket = spans.last_complete(until, every, zone)
 

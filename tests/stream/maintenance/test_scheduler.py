@@ -145,6 +145,7 @@ def takes_over(first: Settings, second: Settings) -> None:
     assert_complete(second, load)
 
 
+@pytest.mark.long
 def test_on_one_machine_the_second_waits_for_the_first(tmp_path: Path) -> None:
     config = a_config(tmp_path)
 
