@@ -1,15 +1,20 @@
 """Explore: questions of metrics and dimensions; their answers are those of the API; saved ones."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
+from tests.browser.chromium import Chromium
+from tests.browser.tab import Tab
+from tests.flow.tenant import Tenant
 from tests.installation import eventually
 from tests.web.dashboard import Dashboard, percent
 from tests.web.downloads import downloaded
 
+BAD_REQUEST = "Failed to load resource: the server responded with a status of 400 (Bad Request)"
 DESKTOP = {"field": "device_type", "operator": "eq", "value": "desktop"}
 CHOICE = """(text) => [...document.querySelectorAll('.choice')].find(
   (each) => each.firstElementChild.innerText.trim() === text && each.checkVisibility())"""
@@ -257,3 +262,61 @@ def test_a_question_is_saved_opened_changed_renamed_and_deleted(dashboard: Dashb
     dashboard.until("!document.querySelector('dialog')")
     eventually(lambda: saved(dashboard) == [], 30)
     assert dashboard.path.endswith("/explore")
+
+
+def shows_figures(dashboard: Dashboard, *figures: list[str]) -> None:
+    """Wait until the page shows these names and numbers."""
+    expected = json.dumps(figures, separators=(",", ":"))
+    dashboard.until(f"JSON.stringify({FIGURES}) === {json.dumps(expected)}")
+
+
+@pytest.fixture
+def refused(chromium: Chromium, small: Tenant) -> Iterator[Dashboard]:
+    """A page of which one request is refused; afterwards there are no explorations or boards."""
+    page = Dashboard(Tab.opened(chromium), small)
+    page.take_session()
+    yield page
+    for kind in ("boards", "explorations"):
+        for record in page.client.saved(kind, small.website.id):
+            page.client.delete_saved(kind, record["id"])
+    page.check_tab(expected=[BAD_REQUEST])
+    page.tab.close()
+
+
+def test_a_formula_is_corrected_saved_changed_and_shown_on_a_board(refused: Dashboard) -> None:
+    """One page view of one visit: 1 * 3 / 1 - 0.5 = 2.5; divided by -20 it is -0.125."""
+    asked(refused, {"metrics": ["page_views"]})
+    refused.press("Choose a metric")
+    refused.press("Formula …", ".picker:popover-open")
+    refused.type_into("dialog input[name=as]", "weighted views")
+    refused.type_into("dialog input[name=formula]", "page_views * 3 / visit - 0.5")
+    refused.press("Use the formula", "dialog")
+    assert refused.text("dialog .formula-field:has([name=formula]) .error") == (
+        "Unknown metric 'visit' in \u201cFormula\u201d; did you mean 'visits'?"
+    )
+    refused.type_into("dialog input[name=formula]", "page_views * 3 / visits - 0.5")
+    refused.press("Use the formula", "dialog")
+    shows_figures(refused, ["Page views", "1"], ["weighted_views", "2.5"])
+    term = {"metric": "formula", "formula": "page_views * 3 / visits - 0.5", "as": "weighted_views"}
+    assert json.loads(parse_qs(urlsplit(refused.tab.address).query)["ask"][0])["metrics"] == [
+        "page_views",
+        term,
+    ]
+
+    refused.press("Save …")
+    refused.type_into("dialog input[name=name]", "Views by weight")
+    refused.press("Save", "dialog")
+    refused.until("location.pathname.includes('/explore/exp_')")
+    refused.press("weighted_views = page_views * 3 / visits - 0.5")
+    refused.type_into("dialog input[name=formula]", "(page_views * 3 / visits - 0.5) / -20")
+    refused.press("Use the formula", "dialog")
+    shows_figures(refused, ["Page views", "1"], ["weighted_views", "-0.125"])
+    [exploration] = saved(refused)
+    assert exploration["metricsQuery"]["metrics"] == ["page_views", term]
+
+    refused.press("Discard changes")
+    tiles = [{"exploration": exploration["id"]}]
+    website = refused.tenant.website.id
+    board = refused.client.create_saved("boards", website, name="Weights", tiles=tiles)
+    refused.open(f"boards/{board['id']}")
+    shows_figures(refused, ["Page views", "1"], ["weighted_views", "2.5"])

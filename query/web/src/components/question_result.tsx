@@ -7,7 +7,7 @@ import type { Loaded } from "../api/use";
 import { address, addressWith, follow, go } from "../state/address";
 import { cellText } from "../state/columns";
 import { condition, DIRECT, type Filter, hasFilter, toggleFilter } from "../state/filters";
-import { formatNumber } from "../state/format";
+import { formatExact, formatNumber } from "../state/format";
 import { type Line, labelsOf } from "../state/lines";
 import {
   dimensionText, hasVisitors, isFilterable, type Known, lessIsBetter, termIcon, termText, unitOf, valueShown, weightOf,
@@ -191,7 +191,7 @@ function GroupLines({ question, known, group, term, values, answer: { rows, part
 }
 
 const isAbsent = (value: MetricsRow[string] | undefined): value is null | undefined => value === null || value === undefined;
-const exactly = (value: MetricsRow[string] | undefined): string | undefined => (typeof value === "number" ? formatNumber(value) : undefined);
+const exactly = (value: MetricsRow[string] | undefined): string | undefined => (typeof value === "number" ? formatExact(value) : undefined);
 
 const filterOn = (field: string, value: MetricsRow[string] | undefined): Filter =>
   (typeof value === "number" || typeof value === "boolean" ? { field, operator: "eq", value } : condition(field, isAbsent(value) ? null : value));
