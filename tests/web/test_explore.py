@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator, Sequence
+from datetime import timedelta
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -9,7 +10,7 @@ import pytest
 
 from tests.browser.chromium import Chromium
 from tests.browser.tab import Tab
-from tests.flow.tenant import Tenant
+from tests.flow.tenant import DAY, Tenant
 from tests.installation import eventually
 from tests.web.dashboard import Dashboard, percent
 from tests.web.downloads import downloaded
@@ -320,3 +321,21 @@ def test_a_formula_is_corrected_saved_changed_and_shown_on_a_board(refused: Dash
     board = refused.client.create_saved("boards", website, name="Weights", tiles=tiles)
     refused.open(f"boards/{board['id']}")
     shows_figures(refused, ["Page views", "1"], ["weighted_views", "2.5"])
+
+
+def test_two_metrics_of_other_units_are_lines_of_one_chart(page: Dashboard) -> None:
+    """One visit of one page view: 1 view at the left, 100% bounces at the right."""
+    page.tab.set_size(1200)
+    question = {"metrics": ["page_views", "bounce_rate"], "dimensions": ["time:day"]}
+    asked(page, question, period=f"{DAY}..{DAY + timedelta(days=1)}")
+    legend = "[...document.querySelectorAll('.legend li')].map((each) => each.innerText)"
+    page.until("document.querySelectorAll('main .plot canvas').length === 1")
+    assert page.tab.js(legend) == ["Page views", "Bounce rate (right)"]
+    assert page.tab.js("document.querySelectorAll('.plot .u-axis').length") == 3
+
+    page.until("(each => each && (each.focus(), true))(document.querySelector('.plot'))")
+    page.press_keys("ArrowRight")
+    expected = f"{DAY:%a, %b} {DAY.day}, {DAY.year}. Page views: 1. Bounce rate: 100%"
+    page.until(f"document.querySelector('.plot [aria-live]').innerText === {json.dumps(expected)}")
+    values = "[...document.querySelectorAll('.plot .hover dd')].map((each) => each.innerText)"
+    assert [text for text in page.tab.js(values) if text] == ["1", "100%"]

@@ -373,7 +373,7 @@ export const texts: Texts & MoreTexts = {
       labels: { text: "Was geschah", start: "Tag", end: "Letzter Tag (optional)" }, placeholder: "Neue Preisseite",
       hint: "Jedes Diagramm über die Zeit markiert sie, für alle, die diese Website sehen.",
     },
-    bucket: "Zeit",
+    bucket: "Zeit", rightScale: "(rechts)",
     open: "Klick zeigt nur diesen Abschnitt", openBucket: "Nur diesen zeigen", release: "Loslassen zeigt nur diese Tage",
     previousFrom: (day: string) => `Vergleichszeitraum: keine Daten vor dem ${day}`,
     nothingBefore: "Im Zeitraum davor gibt es nichts zum Vergleichen",

@@ -241,7 +241,7 @@ export const texts = {
       labels: { text: "What happened", start: "Day", end: "Last day (optional)" }, placeholder: "New pricing page",
       hint: "Every chart over time flags it, for everybody who sees this website.",
     },
-    bucket: "Time",
+    bucket: "Time", rightScale: "(right)",
     open: "Click to see it alone", openBucket: "See it alone", release: "Release to see these days alone",
     previousFrom: (day: string) => `Compared time range: no data before ${day}`,
     nothingBefore: "There is nothing to compare with in the time range before",

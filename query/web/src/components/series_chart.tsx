@@ -99,7 +99,7 @@ export function SeriesChart({ series }: { series: Series }) {
     if (asTable) return;
     plot.current = drawPlot(frame.current!, {
       labels, granularity: series.granularity, shape, running: runningOf(series), format: series.format, tickText: series.bucketText, bounds: series.bounds,
-      lines: plotLines(series),
+      lines: plotLines(series), rightFormat: lines.find(({ isRight }) => isRight)?.format,
       flags: (annotations ?? []).map((note) => notePosition(note, labels, timezone.value)).filter((place) => place !== null),
     }, {
       point: (at, x, y, range) => setPointed(at === null ? null : { at, x, y, range }),
@@ -192,7 +192,7 @@ function shapeOf(series: Series): Shape {
 const isCompared = ({ previous, previousFrom }: Series): boolean => Boolean(!previousFrom && previous?.some((value) => value !== null));
 
 function plotLines(series: Series): PlotLine[] {
-  const main = linesOf(series).map(({ values }, i): PlotLine => ({ values, color: `--series-${i + 1}`, kind: "main" }));
+  const main = linesOf(series).map(({ values, isRight }, i): PlotLine => ({ values, color: `--series-${i + 1}`, kind: "main", isRight }));
   return [
     ...(isCompared(series) ? [{ values: series.previous!, color: "--series-before", kind: "before" } as const] : []),
     ...(series.imported ? [{ values: series.imported.values, color: "--mark", kind: "imported" } as const] : []),
@@ -205,7 +205,9 @@ function Legend({ series }: { series: Series }) {
   const days = lines || bucketText ? null : daysOf(address.value.period, timezone.value);
   return (
     <ul class="legend">
-      {linesOf(series).map(({ name }, i) => <li key={i}><Swatch at={i} /><span>{days ? formatShortDays(days) : name}</span></li>)}
+      {linesOf(series).map(({ name, isRight }, i) => (
+        <li key={i}><Swatch at={i} /><span>{days ? formatShortDays(days) : name}{isRight && <small class="right-scale"> {t.rightScale}</small>}</span></li>
+      ))}
       {isCompared(series) && (
         <li><Swatch kind="before" /><span>{compared?.start && compared.end ? comparedText(compared.start, compared.end) : t.before}</span></li>
       )}
@@ -232,11 +234,12 @@ interface Reading {
   change?: string;
 }
 
+const valueText = (value: number | null | undefined, format: Series["format"]): string => (value === null || value === undefined ? "–" : format(value));
+
 /** All values of a bucket, as they are said at the pointer and to the keyboard. */
 function readingsOf(series: Series, at: number): Reading[] {
   const { previous, previousLabels, imported, granularity, format, changes, compared } = series;
-  const show = (value: number | null | undefined) => (value === null || value === undefined ? "–" : format(value));
-  const readings = linesOf(series).map(({ name, values }, i): Reading => ({ name, value: show(values[at]), kind: "main", at: i }));
+  const readings = linesOf(series).map((line, i): Reading => ({ name: line.name, value: valueText(line.values[at], line.format ?? format), kind: "main", at: i }));
   const importedValue = imported?.values[at];
   if (typeof importedValue === "number") readings.push({ name: texts.imported.from(imported!.product), value: format(importedValue), kind: "imported", at: 0 });
   const before = previous?.[at];
@@ -317,13 +320,15 @@ function Notes({ annotations, edit }: { annotations: Schemas["SeriesAnnotation"]
 
 function summaryOf(series: Series): string {
   const { imported, name } = series;
-  const ranges = series.lines ? [rangeOf(series, name, series.lines.flatMap(({ values }) => values))] : [rangeOf(series, name, series.values ?? [])];
+  const lines = linesOf(series);
+  const ranges = lines.some(({ format }) => format) ? lines.map((line) => rangeOf(series, line.name, line.values, line.format))
+    : [rangeOf(series, name, lines.flatMap(({ values }) => values))];
   if (imported) ranges.push(rangeOf(series, texts.imported.from(imported.product), imported.values));
   return ranges.join(". ");
 }
 
-function rangeOf(series: Series, name: string, values: Values): string {
-  const { labels, format } = series;
+function rangeOf(series: Series, name: string, values: Values, format = series.format): string {
+  const { labels } = series;
   const numbers = values.filter((value) => value !== null);
   const [first, last] = [labels[0], labels.at(-1)].map((label) => (label ? bucketText(series, label) : ""));
   if (!numbers.length) return `${name}: ${texts.states.empty}`;
@@ -332,11 +337,10 @@ function rangeOf(series: Series, name: string, values: Values): string {
 
 function SeriesTable({ series }: { series: Series }) {
   const { imported, previous } = series;
-  const show = (value: number | null | undefined) => (value === null || value === undefined ? "–" : series.format(value));
-  const columns: [string, Values][] = [
-    ...linesOf(series).map(({ name, values }): [string, Values] => [name, values]),
-    ...(imported ? [[texts.imported.from(imported.product), imported.values] as [string, Values]] : []),
-    ...(previous ? [[t.previous, previous] as [string, Values]] : []),
+  const columns: Line[] = [
+    ...linesOf(series),
+    ...(imported ? [{ name: texts.imported.from(imported.product), values: imported.values }] : []),
+    ...(previous ? [{ name: t.previous, values: previous }] : []),
   ];
   return (
     <DataTable label={series.name} rows={series.labels} className="scrolled" columns={[
@@ -345,7 +349,7 @@ function SeriesTable({ series }: { series: Series }) {
         const period = bucketPeriod(series, at);
         return period ? <button type="button" class="row-link" title={t.openBucket} onClick={() => openPeriod(period)}>{text}</button> : text;
       } },
-      ...columns.map(([label, values], i) => ({ key: String(i), label, number: true, render: (_: string, at: number) => show(values[at]) })),
+      ...columns.map(({ name: label, values, format = series.format }, i) => ({ key: String(i), label, number: true, render: (_: string, at: number) => valueText(values[at], format) })),
     ]} />
   );
 }
