@@ -14,6 +14,7 @@ from tests.flow.tenant import DAY, Tenant
 from tests.installation import eventually
 from tests.web.dashboard import Dashboard, percent
 from tests.web.downloads import downloaded
+from tests.web.test_accessibility import violations
 
 BAD_REQUEST = "Failed to load resource: the server responded with a status of 400 (Bad Request)"
 DESKTOP = {"field": "device_type", "operator": "eq", "value": "desktop"}
@@ -339,3 +340,36 @@ def test_two_metrics_of_other_units_are_lines_of_one_chart(page: Dashboard) -> N
     page.until(f"document.querySelector('.plot [aria-live]').innerText === {json.dumps(expected)}")
     values = "[...document.querySelectorAll('.plot .hover dd')].map((each) => each.innerText)"
     assert [text for text in page.tab.js(values) if text] == ["1", "100%"]
+
+
+def test_a_moving_average_is_switched_on_in_the_address(page: Dashboard) -> None:
+    """One page view on the eighth of nine days: none, then a view in seven days twice."""
+    question = {"metrics": ["page_views"], "dimensions": ["time:day"]}
+    first, last = DAY - timedelta(days=7), DAY + timedelta(days=1)
+    asked(page, question, period=f"{first}..{last}", compare="none")
+    page.press("7-bucket average")
+    page.until("location.search.includes('average=7')")
+    page.press("Show as table", ".series-shapes")
+    values = [row[1:] for row in page.rows("Page views by Day")]
+    assert values == [*[["0", "\u2013"]] * 6, ["0", "0"], ["1", "0.14"], ["0", "0.14"]]
+
+    page.press("7-bucket average")
+    page.until("!location.search.includes('average')")
+    eventually(lambda: {len(row) for row in page.rows("Page views by Day")} == {2}, 30)
+
+
+@pytest.mark.parametrize("width", [390, 1440])
+def test_formulas_and_charts_fit_and_break_no_rule_of_wcag(page: Dashboard, width: int) -> None:
+    formula = {"metric": "formula", "formula": "page_views - visits * 1.5", "as": "difference"}
+    page.tab.set_size(width)
+    question = {"metrics": ["page_views", formula], "dimensions": ["time:day"]}
+    first = DAY - timedelta(days=7)
+    asked(page, question, period=f"{first}..{DAY}", average="7")
+    page.until("document.querySelectorAll('.legend li').length === 4")
+    shown = [violations(page)]
+    page.press("Choose a metric")
+    page.press("Formula \u2026", ".picker:popover-open")
+    page.until("document.querySelector('dialog[open] input[name=formula]')")
+    shown.append(violations(page))
+    fits = page.tab.js("document.documentElement.scrollWidth <= innerWidth")
+    assert (shown, fits) == ([[], []], True)

@@ -373,6 +373,8 @@ export const texts: Texts & MoreTexts = {
       labels: { text: "Was geschah", start: "Tag", end: "Letzter Tag (optional)" }, placeholder: "Neue Preisseite",
       hint: "Jedes Diagramm über die Zeit markiert sie, für alle, die diese Website sehen.",
     },
+    average: (count: number) => `Mittel aus ${count} Abschnitten`, averageOf: (name: string, count: number) => `${name}, Mittel aus ${count} Abschnitten`,
+    averageHint: "Mittelwert jedes Wertes und der Werte davor; der laufende Abschnitt ist nicht dabei",
     bucket: "Zeit", rightScale: "(rechts)",
     open: "Klick zeigt nur diesen Abschnitt", openBucket: "Nur diesen zeigen", release: "Loslassen zeigt nur diese Tage",
     previousFrom: (day: string) => `Vergleichszeitraum: keine Daten vor dem ${day}`,

@@ -241,6 +241,8 @@ export const texts = {
       labels: { text: "What happened", start: "Day", end: "Last day (optional)" }, placeholder: "New pricing page",
       hint: "Every chart over time flags it, for everybody who sees this website.",
     },
+    average: (count: number) => `${count}-bucket average`, averageOf: (name: string, count: number) => `${name}, ${count}-bucket average`,
+    averageHint: "Mean of each value and those before it; the time that is not over is left out",
     bucket: "Time", rightScale: "(right)",
     open: "Click to see it alone", openBucket: "See it alone", release: "Release to see these days alone",
     previousFrom: (day: string) => `Compared time range: no data before ${day}`,

@@ -14,7 +14,7 @@ export interface PlotLine {
   values: Values;
   /** Name of a color in tokens.css. */
   color: string;
-  kind: "main" | "before" | "imported";
+  kind: "main" | "before" | "imported" | "average";
   /** Whether it has the scale at the right. */
   isRight?: boolean;
 }
@@ -69,18 +69,20 @@ export function drawPlot(frame: HTMLElement, plot: Plot, events: PlotEvents): uP
   const { lines, running, shape, labels } = plot;
   const steps = stepsOf(plot, frame.clientHeight);
   const compared = shape === "bar" && lines.some(({ kind }) => kind === "before");
+  const isAveraged = lines.some(({ kind }) => kind === "average");
   const several = lines.filter(({ kind }) => kind === "main").length > 1;
   const drawn = lines.flatMap((line): [uPlot.Series, Values][] => {
     const stroke = tokenColor(line.color);
     const scale = line.isRight ? RIGHT : "y";
     const bars = shape === "bar" ? barsOf(line.kind === "before" ? -1 : compared ? 1 : 0) : null;
     if (line.kind === "imported") return [[{ ...bars, stroke, width: 1, fill: () => hatched(stroke), points: { show: !bars } }, line.values]];
+    if (line.kind === "average") return [[{ scale, stroke, width: 2, points: { show: true, size: POINT, fill: stroke, filter: () => aloneIn(line.values) } }, line.values]];
     const over = parted(line.values, (i) => running < 0 || i < running);
     const now = parted(line.values, (i) => i === running || (!bars && i === running - 1));
     if (bars) return [[{ ...bars, fill: stroke }, over], [{ ...bars, stroke, width: 1, fill: () => hatched(stroke) }, now]];
     const isMain = line.kind === "main";
     const lonely = over.filter((value) => value !== null).length === 1 || (isMain && lines.some(({ kind }) => kind === "imported"));
-    const [width, size] = isMain ? [2, RUNNING_POINT] : [1.25, POINT];
+    const [width, size] = isMain ? [isAveraged ? 1.25 : 2, RUNNING_POINT] : [1.25, POINT];
     const area = isMain && !several ? faded(stroke) : undefined;
     return [
       [{ scale, stroke, width, fill: area, spanGaps: true, points: { show: lonely, size: POINT } }, over],
@@ -122,6 +124,9 @@ function barsOf(align: -1 | 0 | 1): Partial<uPlot.Series> {
 }
 
 const parted = (values: Values, has: (at: number) => boolean): Values => values.map((value, i) => (has(i) ? value : null));
+
+/** The places of values without one beside them, which are no line. */
+const aloneIn = (values: Values): number[] => [...values.keys()].filter((at) => values[at] !== null && (values[at - 1] ?? null) === null && (values[at + 1] ?? null) === null);
 
 /** Oblique lines, which tell values that are not over, or imported, from others without color. */
 function hatched(color: string): CanvasPattern | string {

@@ -121,13 +121,13 @@ function UnitChart({ terms, question, known, answer: { rows, comparison, partial
     values: rows.map((row) => row[columns[0]!] as number | null),
     previous: comparison?.rows.map(({ previous }) => (previous?.[columns[0]!] as number | undefined) ?? null),
     previousLabels: comparison?.rows.map(({ previous }) => String(previous?.[bucket] ?? "")),
-    partial: partialBucket, granularity, name: termText(terms[0]!, known), format, annotations,
+    partial: partialBucket, granularity, name: termText(terms[0]!, known), format, annotations, hasAverages: true,
   }), [rows, comparison, key, labels]);
   const lines = useMemo<Series>(() => {
     const values = columns.map((column) => rows.map((row) => row[column] as number | null));
     const isDouble = terms.length === 2 && (unitOf(terms[0]!, known) !== unitOf(terms[1]!, known) || areApart(values[0]!, values[1]!));
     return {
-      name: terms.map((term) => termText(term, known)).join(", "), labels, partial: partialBucket, granularity, format,
+      name: terms.map((term) => termText(term, known)).join(", "), labels, partial: partialBucket, granularity, format, hasAverages: true,
       annotations: isDouble ? annotations : undefined,
       lines: terms.map((term, i): Line => ({
         name: termText(term, known), values: values[i]!, ...(isDouble ? { format: (value: number) => valueShown(term, value, known), isRight: i === 1 } : {}),
@@ -188,7 +188,7 @@ function GroupLines({ question, known, group, term, values, answer: { rows, part
       for (const row of rows) if ((row[group] ?? null) === value) line.values[at.get(String(row[bucket]))!] = row[column] as number | null;
       return line;
     });
-    return { name, labels, lines, partial: partialBucket, granularity, format: (value: number) => valueShown(term, value, known) };
+    return { name, labels, lines, partial: partialBucket, granularity, hasAverages: true, format: (value: number) => valueShown(term, value, known) };
   }, [rows, JSON.stringify([term, values, group, period]), partialBucket]);
   return (
     <section class="unit-chart" aria-label={name}>
