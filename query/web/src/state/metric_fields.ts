@@ -159,11 +159,15 @@ export function dimensionGroups({ catalogue: { dimensions }, currencies, money }
   }));
 }
 
+/** The operands of a formula that are metrics without arguments; others stand beside it in the question. */
+const plainOperands = (term: Term, { catalogue }: Known): MetricsCatalogue["metrics"] =>
+  (isFormula(term) ? term.formula?.match(/[A-Za-z_]\w*/g) ?? [] : []).flatMap((name) => find(catalogue.metrics, name) ?? []);
+
 /** The tables that a metric is computed from; those of a formula's other operands are those of the metrics beside it. */
-function tablesOf(term: Term, { catalogue }: Known): string[] {
-  if (isFormula(term)) return (term.formula?.match(/[A-Za-z_]\w*/g) ?? []).flatMap((name) => find(catalogue.metrics, name)?.tables ?? []);
+function tablesOf(term: Term, known: Known): string[] {
+  if (isFormula(term)) return plainOperands(term, known).flatMap(({ tables }) => tables ?? []);
   const name = typeof term === "string" ? term : term.metric;
-  return find(catalogue.metrics, name)?.tables ?? EVENTS;
+  return find(known.catalogue.metrics, name)?.tables ?? EVENTS;
 }
 
 /** The tables whose rows have a dimension or a filtered field. */
@@ -239,6 +243,8 @@ export const lessIsBetter = (term: Term): boolean =>
 
 /** The metric by which values of a dimension are the most important: a ratio is large where there is little. */
 export function weightOf(term: Term, known: Known): Term {
+  const [operand] = plainOperands(term, known);
+  if (operand) return weightOf(operand.name, known);
   const unit = unitOf(term, known);
   if (unit === "count" || (typeof term !== "string" && term.metric === "revenue")) return term;
   const [, , vital] = (typeof term === "string" && VITAL.exec(term)) || [];
