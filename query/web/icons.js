@@ -14,7 +14,7 @@ const ICONS = [
   "globe", "goal", "grip-vertical", "history", "info", "key-round", "keyboard", "languages", "layers", "layout-dashboard", "layout-grid", "layout-panel-left", "link",
   "list", "list-filter", "log-in", "log-out", "mail", "map", "map-pin", "maximize", "megaphone", "menu", "minus", "monitor", "moon",
   "mouse-pointer-click", "pencil", "percent", "plus", "repeat", "route", "save", "search", "settings", "share-2", "shield",
-  "shopping-cart", "sliders-horizontal", "smartphone", "sparkles", "sun", "table", "tablet", "tag", "target", "trash-2",
+  "shopping-cart", "sliders-horizontal", "smartphone", "sparkles", "square-function", "sun", "table", "tablet", "tag", "target", "trash-2",
   "trending-down", "trending-up", "triangle-alert", "tv", "upload", "user", "users", "x", "zap",
 ];
 

@@ -1,15 +1,22 @@
 """Explore: questions of metrics and dimensions; their answers are those of the API; saved ones."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from datetime import timedelta
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
+from tests.browser.chromium import Chromium
+from tests.browser.tab import Tab
+from tests.flow.tenant import DAY, Tenant
 from tests.installation import eventually
 from tests.web.dashboard import Dashboard, percent
 from tests.web.downloads import downloaded
+from tests.web.test_accessibility import violations
 
+BAD_REQUEST = "Failed to load resource: the server responded with a status of 400 (Bad Request)"
 DESKTOP = {"field": "device_type", "operator": "eq", "value": "desktop"}
 CHOICE = """(text) => [...document.querySelectorAll('.choice')].find(
   (each) => each.firstElementChild.innerText.trim() === text && each.checkVisibility())"""
@@ -257,3 +264,112 @@ def test_a_question_is_saved_opened_changed_renamed_and_deleted(dashboard: Dashb
     dashboard.until("!document.querySelector('dialog')")
     eventually(lambda: saved(dashboard) == [], 30)
     assert dashboard.path.endswith("/explore")
+
+
+def shows_figures(dashboard: Dashboard, *figures: list[str]) -> None:
+    """Wait until the page shows these names and numbers."""
+    expected = json.dumps(figures, separators=(",", ":"))
+    dashboard.until(f"JSON.stringify({FIGURES}) === {json.dumps(expected)}")
+
+
+@pytest.fixture
+def refused(chromium: Chromium, small: Tenant) -> Iterator[Dashboard]:
+    """A page of which one request is refused; afterwards there are no explorations or boards."""
+    page = Dashboard(Tab.opened(chromium), small)
+    page.take_session()
+    yield page
+    for kind in ("boards", "explorations"):
+        for record in page.client.saved(kind, small.website.id):
+            page.client.delete_saved(kind, record["id"])
+    page.check_tab(expected=[BAD_REQUEST])
+    page.tab.close()
+
+
+def test_a_formula_is_corrected_saved_changed_and_shown_on_a_board(refused: Dashboard) -> None:
+    """One page view of one visit: 1 * 3 / 1 - 0.5 = 2.5; divided by -20 it is -0.125."""
+    asked(refused, {"metrics": ["page_views"]})
+    refused.press("Choose a metric")
+    refused.press("Formula …", ".picker:popover-open")
+    refused.type_into("dialog input[name=as]", "weighted views")
+    refused.type_into("dialog input[name=formula]", "page_views * 3 / visit - 0.5")
+    refused.press("Use the formula", "dialog")
+    assert refused.text("dialog .formula-field:has([name=formula]) .error") == (
+        "Unknown metric 'visit' in \u201cFormula\u201d; did you mean 'visits'?"
+    )
+    refused.type_into("dialog input[name=formula]", "page_views * 3 / visits - 0.5")
+    refused.press("Use the formula", "dialog")
+    shows_figures(refused, ["Page views", "1"], ["weighted_views", "2.5"])
+    term = {"metric": "formula", "formula": "page_views * 3 / visits - 0.5", "as": "weighted_views"}
+    assert json.loads(parse_qs(urlsplit(refused.tab.address).query)["ask"][0])["metrics"] == [
+        "page_views",
+        term,
+    ]
+
+    refused.press("Save …")
+    refused.type_into("dialog input[name=name]", "Views by weight")
+    refused.press("Save", "dialog")
+    refused.until("location.pathname.includes('/explore/exp_')")
+    refused.press("weighted_views = page_views * 3 / visits - 0.5")
+    refused.type_into("dialog input[name=formula]", "(page_views * 3 / visits - 0.5) / -20")
+    refused.press("Use the formula", "dialog")
+    shows_figures(refused, ["Page views", "1"], ["weighted_views", "-0.125"])
+    [exploration] = saved(refused)
+    assert exploration["metricsQuery"]["metrics"] == ["page_views", term]
+
+    refused.press("Discard changes")
+    tiles = [{"exploration": exploration["id"]}]
+    website = refused.tenant.website.id
+    board = refused.client.create_saved("boards", website, name="Weights", tiles=tiles)
+    refused.open(f"boards/{board['id']}")
+    shows_figures(refused, ["Page views", "1"], ["weighted_views", "2.5"])
+
+
+def test_two_metrics_of_other_units_are_lines_of_one_chart(page: Dashboard) -> None:
+    """One visit of one page view: 1 view at the left, 100% bounces at the right."""
+    page.tab.set_size(1200)
+    question = {"metrics": ["page_views", "bounce_rate"], "dimensions": ["time:day"]}
+    asked(page, question, period=f"{DAY}..{DAY + timedelta(days=1)}")
+    legend = "[...document.querySelectorAll('.legend li')].map((each) => each.innerText)"
+    page.until("document.querySelectorAll('main .plot canvas').length === 1")
+    assert page.tab.js(legend) == ["Page views", "Bounce rate (right)"]
+    assert page.tab.js("document.querySelectorAll('.plot .u-axis').length") == 3
+
+    page.until("(each => each && (each.focus(), true))(document.querySelector('.plot'))")
+    page.press_keys("ArrowRight")
+    expected = f"{DAY:%a, %b} {DAY.day}, {DAY.year}. Page views: 1. Bounce rate: 100%"
+    page.until(f"document.querySelector('.plot [aria-live]').innerText === {json.dumps(expected)}")
+    values = "[...document.querySelectorAll('.plot .hover dd')].map((each) => each.innerText)"
+    assert [text for text in page.tab.js(values) if text] == ["1", "100%"]
+
+
+def test_a_moving_average_is_switched_on_in_the_address(page: Dashboard) -> None:
+    """One page view on the eighth of nine days: none, then a view in seven days twice."""
+    question = {"metrics": ["page_views"], "dimensions": ["time:day"]}
+    first, last = DAY - timedelta(days=7), DAY + timedelta(days=1)
+    asked(page, question, period=f"{first}..{last}", compare="none")
+    page.press("7-bucket average")
+    page.until("location.search.includes('average=7')")
+    page.press("Show as table", ".series-shapes")
+    values = [row[1:] for row in page.rows("Page views by Day")]
+    assert values == [*[["0", "\u2013"]] * 6, ["0", "0"], ["1", "0.14"], ["0", "0.14"]]
+
+    page.press("7-bucket average")
+    page.until("!location.search.includes('average')")
+    eventually(lambda: {len(row) for row in page.rows("Page views by Day")} == {2}, 30)
+
+
+@pytest.mark.parametrize("width", [390, 1440])
+def test_formulas_and_charts_fit_and_break_no_rule_of_wcag(page: Dashboard, width: int) -> None:
+    formula = {"metric": "formula", "formula": "page_views - visits * 1.5", "as": "difference"}
+    page.tab.set_size(width)
+    question = {"metrics": ["page_views", formula], "dimensions": ["time:day"]}
+    first = DAY - timedelta(days=7)
+    asked(page, question, period=f"{first}..{DAY}", average="7")
+    page.until("document.querySelectorAll('.legend li').length === 4")
+    shown = [violations(page)]
+    page.press("Choose a metric")
+    page.press("Formula \u2026", ".picker:popover-open")
+    page.until("document.querySelector('dialog[open] input[name=formula]')")
+    shown.append(violations(page))
+    fits = page.tab.js("document.documentElement.scrollWidth <= innerWidth")
+    assert (shown, fits) == ([[], []], True)

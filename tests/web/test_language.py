@@ -19,6 +19,10 @@ SETUP_PARTS = (
     *("money", "alerts", "channels", "reports", "imports", "privacy", "visitors", "system"),
     *("websites", "keys", "organization", "audit"),
 )
+TWO_SCALES = {
+    "metrics": ["visits", {"metric": "formula", "formula": "visits * 100", "as": "hundred"}],
+    "dimensions": ["time:hour"],
+}
 ENGLISH_TEXTS = """
 import { build } from "esbuild";
 const read = async (name) => {
@@ -122,6 +126,7 @@ def test_every_view_is_german_and_fits(
     german.open("overview")
     wrong = {}
     opened: list[tuple[str, dict[str, str]]] = [(view, {}) for view in [*views(german), *OPENED]]
+    opened.append(("explore", {"ask": json.dumps(TWO_SCALES), "average": "7"}))
     for view, query in [*opened, *(("setup", {"part": part}) for part in SETUP_PARTS)]:
         german.open(view, **query)
         remainder = german.tab.js(f"({READ})({json.dumps(english)})")

@@ -7,7 +7,7 @@ import { lacksScope, messageOf } from "./states";
 export function formMessage(problem: unknown, labels: Record<string, string>): string {
   const { code, status, message } = problem as RequestError;
   if (code === "UNREACHABLE" || status === 429 || lacksScope(problem as RequestError)) return messageOf(problem as RequestError);
-  return message.replace(/'(\w+)(?:\[\d+\])?'/g, (quoted, member: string) =>
+  return message.replace(/'(?:\w+\[\d+\]\.)?(\w+)(?:\[\d+\])?'/g, (quoted, member: string) =>
     (Object.hasOwn(labels, member) ? `“${isolate(withoutHint(labels[member]!))}”` : quoted));
 }
 

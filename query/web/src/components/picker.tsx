@@ -9,7 +9,7 @@ import { Popover } from "./popover";
 
 const t = moreTexts.explore;
 
-export function Picker<Value>({ label, name, className, groups, isChosen, reasonAgainst, choose, typed }: {
+export function Picker<Value>({ label, name, className, groups, isChosen, reasonAgainst, choose, typed, foot }: {
   label: ComponentChildren;
   /** Read aloud, and what the search field asks for. */
   name: string;
@@ -21,10 +21,17 @@ export function Picker<Value>({ label, name, className, groups, isChosen, reason
   choose: (value: Value) => void;
   /** A group made of what was typed, where every text is a choice. */
   typed?: (text: string) => ChoiceGroup<Value> | null;
+  /** What stands below the list. */
+  foot?: (close: () => void) => ComponentChildren;
 }) {
   return (
     <Popover label={label} name={name} className={className} panel="menu picker">
-      {(close) => <Choices {...{ name, groups, isChosen, reasonAgainst, typed }} choose={(value) => { close(); choose(value); }} />}
+      {(close) => (
+        <>
+          <Choices {...{ name, groups, isChosen, reasonAgainst, typed }} choose={(value) => { close(); choose(value); }} />
+          {foot && <div class="picker-foot">{foot(close)}</div>}
+        </>
+      )}
     </Popover>
   );
 }

@@ -14,7 +14,9 @@ export interface PlotLine {
   values: Values;
   /** Name of a color in tokens.css. */
   color: string;
-  kind: "main" | "before" | "imported";
+  kind: "main" | "before" | "imported" | "average";
+  /** Whether it has the scale at the right. */
+  isRight?: boolean;
 }
 
 export interface Plot {
@@ -25,6 +27,8 @@ export interface Plot {
   /** Position of the bucket that can still grow, or negative. */
   running: number;
   format: (value: number) => string;
+  /** Of values on the scale at the right. */
+  rightFormat?: (value: number) => string;
   /** First and last bucket of what is flagged below the lines. */
   flags: [from: number, to: number][];
   /** Values at which something begins, with what. */
@@ -53,6 +57,8 @@ const [ALONE, BESIDE]: [number, number][] = [[0.62, 56], [0.36, 32]];
 const DASH = [3, 3];
 /** Room of a line of the grid, of the label of a bucket, and of a digit, in pixels. */
 const [ROW_ROOM, LABEL_ROOM, NARROW_ROOM, NARROW, DIGIT] = [52, 110, 56, 480, 7];
+/** The scale at the right. */
+const RIGHT = "right";
 /** Beyond it hours are marked by their days. */
 const MANY_DAYS = 2;
 /** Distances of marks within a day, in minutes. */
@@ -61,36 +67,39 @@ const DAY_MINUTES = 1440;
 
 export function drawPlot(frame: HTMLElement, plot: Plot, events: PlotEvents): uPlot {
   const { lines, running, shape, labels } = plot;
-  const top = scaleOf(lines, frame.clientHeight, plot.format);
+  const steps = stepsOf(plot, frame.clientHeight);
   const compared = shape === "bar" && lines.some(({ kind }) => kind === "before");
+  const isAveraged = lines.some(({ kind }) => kind === "average");
   const several = lines.filter(({ kind }) => kind === "main").length > 1;
   const drawn = lines.flatMap((line): [uPlot.Series, Values][] => {
     const stroke = tokenColor(line.color);
+    const scale = line.isRight ? RIGHT : "y";
     const bars = shape === "bar" ? barsOf(line.kind === "before" ? -1 : compared ? 1 : 0) : null;
     if (line.kind === "imported") return [[{ ...bars, stroke, width: 1, fill: () => hatched(stroke), points: { show: !bars } }, line.values]];
+    if (line.kind === "average") return [[{ scale, stroke, width: 2, points: { show: true, size: POINT, fill: stroke, filter: () => aloneIn(line.values) } }, line.values]];
     const over = parted(line.values, (i) => running < 0 || i < running);
     const now = parted(line.values, (i) => i === running || (!bars && i === running - 1));
     if (bars) return [[{ ...bars, fill: stroke }, over], [{ ...bars, stroke, width: 1, fill: () => hatched(stroke) }, now]];
     const isMain = line.kind === "main";
     const lonely = over.filter((value) => value !== null).length === 1 || (isMain && lines.some(({ kind }) => kind === "imported"));
-    const [width, size] = isMain ? [2, RUNNING_POINT] : [1.25, POINT];
+    const [width, size] = isMain ? [isAveraged ? 1.25 : 2, RUNNING_POINT] : [1.25, POINT];
     const area = isMain && !several ? faded(stroke) : undefined;
     return [
-      [{ stroke, width, fill: area, spanGaps: true, points: { show: lonely, size: POINT } }, over],
+      [{ scale, stroke, width, fill: area, spanGaps: true, points: { show: lonely, size: POINT } }, over],
       ...(running < 0 ? [] : [
-        [{ stroke, width: 1.25, dash: DASH, points: { show: true, filter: () => [running], size, width, fill: tokenColor("--surface") } }, now] satisfies [uPlot.Series, Values],
+        [{ scale, stroke, width: 1.25, dash: DASH, points: { show: true, filter: () => [running], size, width, fill: tokenColor("--surface") } }, now] satisfies [uPlot.Series, Values],
       ]),
     ];
   });
   const edge = shape === "bar" || labels.length === 1 ? 0.5 : 0;
   const options: uPlot.Options = {
-    width: Math.max(200, frame.clientWidth), height: frame.clientHeight, legend: { show: false }, padding: [12, 28, 0, 0],
+    width: Math.max(200, frame.clientWidth), height: frame.clientHeight, legend: { show: false }, padding: [12, steps.right ? 0 : 28, 0, 0],
     cursor: { y: false, points: { size: POINT }, move: toBucket, drag: {
       x: events.zoom !== null, y: false, setScale: false, dist: LEAST_DRAG,
       click: () => {}, // by default a pointer that moved by a pixel clicks nothing
     } },
-    scales: { x: { time: false, range: () => [-edge, labels.length - 1 + edge] }, y: { range: () => [0, top.at(-1)!] } },
-    axes: axesOf(frame, plot, top),
+    scales: { x: { time: false, range: () => [-edge, labels.length - 1 + edge] }, y: { range: rangeOf(steps.left) }, [RIGHT]: { range: rangeOf(steps.right ?? steps.left) } },
+    axes: axesOf(frame, plot, steps),
     series: [{}, ...drawn.map(([series]) => series)],
     hooks: {
       ...hear(events),
@@ -115,6 +124,9 @@ function barsOf(align: -1 | 0 | 1): Partial<uPlot.Series> {
 }
 
 const parted = (values: Values, has: (at: number) => boolean): Values => values.map((value, i) => (has(i) ? value : null));
+
+/** The places of values without one beside them, which are no line. */
+const aloneIn = (values: Values): number[] => [...values.keys()].filter((at) => values[at] !== null && (values[at - 1] ?? null) === null && (values[at + 1] ?? null) === null);
 
 /** Oblique lines, which tell values that are not over, or imported, from others without color. */
 function hatched(color: string): CanvasPattern | string {
@@ -180,29 +192,60 @@ function drawLines({ ctx }: uPlot, color: string, lines: [number, number, number
   ctx.restore();
 }
 
-/** Labels of buckets below, values at the left. */
-function axesOf(frame: HTMLElement, { labels, granularity, format, tickText }: Plot, steps: number[]): uPlot.Axis[] {
+/** Labels of buckets below, values at the left, and at the right where there is room for them. */
+function axesOf(frame: HTMLElement, { labels, granularity, format, rightFormat = format, tickText }: Plot, { left, right }: Steps): uPlot.Axis[] {
   const common = { stroke: tokenColor("--quiet"), ticks: { show: false }, font: `12px ${getComputedStyle(frame).fontFamily}` };
-  const text = format === countFormat ? formatCompact : format;
+  const textOf = (of: Plot["format"]) => (of === countFormat ? formatCompact : of);
+  const [text, rightText] = [textOf(format), textOf(rightFormat)];
+  const widthOf = (steps: number[], shown: Plot["format"]) => 20 + DIGIT * Math.max(2, ...steps.map((step) => shown(step).length));
+  const isNarrow = (chart: uPlot) => chart.width < NARROW;
   return [
     {
       ...common, grid: { show: false }, size: 32, gap: 8, splits: () => tickPositions(labels, frame.clientWidth, granularity),
       values: (_, splits) => splits.map((i) => (tickText ? tickText(labels[i] ?? "") : tickLabel(labels[i], granularity))),
     },
     {
-      ...common, grid: { stroke: tokenColor("--line"), width: 1 }, size: 20 + DIGIT * Math.max(2, ...steps.map((step) => text(step).length)),
-      splits: () => steps, values: (_, splits) => splits.map((value) => text(value)),
+      ...common, grid: { stroke: tokenColor("--line"), width: 1 }, size: widthOf(left, text),
+      splits: () => left, values: (_, splits) => splits.map((value) => text(value)),
     },
+    ...(right ? [{
+      ...common, scale: RIGHT, side: 1, grid: { show: false }, size: (chart: uPlot) => (isNarrow(chart) ? 28 : widthOf(right, rightText)),
+      splits: () => right, values: (chart: uPlot, splits: number[]) => splits.map((value) => (isNarrow(chart) ? "" : rightText(value))),
+    } satisfies uPlot.Axis] : []),
   ];
 }
 
-/** Round numbers for the grid, from 0 to one that no value is above. */
-function scaleOf(lines: Pick<PlotLine, "values">[], height: number, format: Plot["format"]): number[] {
-  const most = Math.max(0, ...lines.flatMap(({ values }) => values.map((value) => value ?? 0)));
+/** The numbers at the grid, of both scales as many, so that each line of the grid has one of each. */
+interface Steps {
+  left: number[];
+  right: number[] | null;
+}
+
+function stepsOf({ lines, format, rightFormat = format }: Plot, height: number): Steps {
+  const left = scaleOf(lines.filter(({ isRight }) => !isRight), height, format);
+  const right = lines.some(({ isRight }) => isRight) ? scaleOf(lines.filter(({ isRight }) => isRight), height, rightFormat) : null;
+  const [below, above] = [Math.max(left.below, right?.below ?? 0), Math.max(left.above, right?.above ?? 0)];
+  const numbers = ({ step }: Scale) => Array.from({ length: below + above + 1 }, (_, i) => Number(((i - below) * step).toPrecision(12)));
+  return { left: numbers(left), right: right && numbers(right) };
+}
+
+const rangeOf = (steps: number[]) => (): [number, number] => [steps[0]!, steps.at(-1)!];
+
+/** Round steps from 0: so many that no value is below or above them. */
+interface Scale {
+  step: number;
+  below: number;
+  above: number;
+}
+
+function scaleOf(lines: Pick<PlotLine, "values">[], height: number, format: Plot["format"]): Scale {
+  const numbers = lines.flatMap(({ values }) => values.map((value) => value ?? 0));
+  const [least, most] = [Math.min(0, ...numbers), Math.max(0, ...numbers)];
   const rows = Math.max(2, Math.floor(height / ROW_ROOM));
   const areWhole = lines.every(({ values }) => values.every((value) => value === null || Number.isInteger(value)));
-  const step = stepOf(most / rows, format, areWhole);
-  return Array.from({ length: Math.max(1, Math.ceil(most / step)) + 1 }, (_, i) => Number((i * step).toPrecision(12)));
+  const step = stepOf((most - least) / rows, format, areWhole);
+  const below = Math.ceil(-least / step);
+  return { step, below, above: Math.max(below ? 0 : 1, Math.ceil(most / step)) };
 }
 
 /** Distances of durations, in seconds; from hours on as of numbers. */

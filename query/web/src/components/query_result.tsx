@@ -66,7 +66,7 @@ function OverTime({ exploration, rows, partial }: Result) {
   const series = useMemo<Series>(() => {
     const areCounts = drawn.every(({ values }) => values.every((value) => value === null || Number.isInteger(value)));
     return {
-      labels, ...(single ? { values: drawn[0]?.values ?? [] } : { lines: drawn }), partial, granularity, name,
+      labels, ...(single ? { values: drawn[0]?.values ?? [] } : { lines: drawn }), partial, granularity, name, hasAverages: true,
       format: areCounts ? countFormat : (number) => formatNumber(Math.round(number * 100) / 100),
     };
   }, [drawn, partial, granularity, name, single]);

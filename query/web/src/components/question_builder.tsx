@@ -1,16 +1,19 @@
 // Picks metrics, dimensions and the width of buckets of a question.
 import type { ComponentChildren } from "preact";
+import { useState } from "preact/hooks";
 import { timezone } from "../api/session";
+import { isolate } from "../isolate";
 import { address } from "../state/address";
 import { PROPERTY } from "../state/columns";
 import {
   type ChoiceGroup, dimensionGroups, dimensionText, iconOf, type Known, metricGroups, reasonAgainstDimension, reasonAgainstMetric, termIcon, termText,
 } from "../state/metric_fields";
 import { fitsBuckets } from "../state/period";
-import { bucketOf, BUCKETS, groupsOf, type Question, type Term, tidied } from "../state/question";
+import { bucketOf, BUCKETS, groupsOf, isFormula, MOST_METRICS, type Question, type Term, tidied, withMetric } from "../state/question";
 import { moreTexts } from "../texts.more";
 import type { IconName } from "../types";
 import { filterText } from "./filter_text";
+import { FormulaDialog } from "./formula_dialog";
 import { Icon } from "./icon";
 import { Picker } from "./picker";
 
@@ -19,9 +22,11 @@ const same = (one: unknown, other: unknown): boolean => JSON.stringify(one) === 
 
 export function QuestionBuilder({ known, question, change }: { known: Known; question: Question; change: (question: Question) => void }) {
   const { metrics, filters } = question;
+  /** The place of the formula that is edited, one further for a new one. */
+  const [formulaAt, setFormulaAt] = useState<number | null>(null);
   const set = (part: Partial<Question>) => change(tidied({ ...question, ...part }));
   const toggleTerm = (term: Term) =>
-    set({ metrics: metrics.some((each) => same(each, term)) ? metrics.filter((each) => !same(each, term)) : [...metrics, term] });
+    set({ metrics: metrics.some((each) => same(each, term)) ? metrics.filter((each) => !same(each, term)) : withMetric(metrics, term) });
   const groups = groupsOf(question);
   const bucket = bucketOf(question);
   const setGroups = (names: string[], width = bucket) => set({ dimensions: [...(width ? [width] : []), ...names] });
@@ -30,11 +35,15 @@ export function QuestionBuilder({ known, question, change }: { known: Known; que
     <div class="question">
       <Line word={t.show}>
         {metrics.map((term, i) => (
-          <Chip key={JSON.stringify(term)} icon={termIcon(term)} text={termText(term, known)} remove={() => set({ metrics: metrics.filter((_, at) => at !== i) })} />
+          <Chip key={JSON.stringify(term)} icon={termIcon(term)} text={termText(term, known)} remove={() => set({ metrics: metrics.filter((_, at) => at !== i) })}
+            edit={isFormula(term) ? { title: t.changeFormula(termText(term, known)), text: ` = ${isolate(term.formula ?? "")}`, run: () => setFormulaAt(i) } : undefined} />
         ))}
         <Picker label={<><Icon name="plus" />{t.metric}</>} name={t.chooseMetric} className={metrics.length ? "quiet-button" : "button"}
           groups={metricGroups(known)} isChosen={(term) => metrics.some((each) => same(each, term))}
-          reasonAgainst={(term) => reasonAgainstMetric(term, question, address.value.filters, known)} choose={toggleTerm} />
+          reasonAgainst={(term) => reasonAgainstMetric(term, question, address.value.filters, known)} choose={toggleTerm} foot={(close) => (
+            <button type="button" class="quiet-button" disabled={metrics.length >= MOST_METRICS} title={metrics.length >= MOST_METRICS ? t.mostMetrics(MOST_METRICS) : undefined}
+              onClick={() => { close(); setFormulaAt(metrics.length); }}><Icon name="square-function" />{t.formula}</button>
+          )} />
       </Line>
       <Line word={t.by}>
         {groups.map((name) => <Chip key={name} icon={iconOf(name)} text={dimensionText(name)} remove={() => toggleGroup(name)} />)}
@@ -52,6 +61,7 @@ export function QuestionBuilder({ known, question, change }: { known: Known; que
           ))}
         </Line>
       )}
+      {formulaAt !== null && <FormulaDialog {...{ known, question }} at={formulaAt} change={change} close={() => setFormulaAt(null)} />}
     </div>
   );
 }
@@ -63,9 +73,17 @@ const Line = ({ word, children }: { word: string; children: ComponentChildren })
   </div>
 );
 
-const Chip = ({ icon, text, remove }: { icon: IconName; text: string; remove: () => void }) => (
+const Chip = ({ icon, text, remove, edit }: {
+  icon: IconName;
+  text: string;
+  remove: () => void;
+  /** What a click on its words changes, with what they are more. */
+  edit?: { title: string; text: string; run: () => void };
+}) => (
   <span class="chip term-chip">
-    <span class="term-text"><Icon name={icon} size={14} />{text}</span>
+    {edit
+      ? <button type="button" class="term-text" title={edit.title} onClick={edit.run}><Icon name={icon} size={14} /><span>{text}<small>{edit.text}</small></span></button>
+      : <span class="term-text"><Icon name={icon} size={14} />{text}</span>}
     <button type="button" class="chip-remove" aria-label={t.removeTerm(text)} title={t.removeTerm(text)} onClick={remove}><Icon name="x" size={14} /></button>
   </span>
 );

@@ -7,8 +7,8 @@ import type { Loaded } from "../api/use";
 import { address, addressWith, follow, go } from "../state/address";
 import { cellText } from "../state/columns";
 import { condition, DIRECT, type Filter, hasFilter, toggleFilter } from "../state/filters";
-import { formatNumber } from "../state/format";
-import { type Line, labelsOf } from "../state/lines";
+import { formatExact, formatNumber } from "../state/format";
+import { areApart, type Line, labelsOf } from "../state/lines";
 import {
   dimensionText, hasVisitors, isFilterable, type Known, lessIsBetter, termIcon, termText, unitOf, valueShown, weightOf,
 } from "../state/metric_fields";
@@ -96,8 +96,9 @@ function Numbers({ question, known, answer: { rows: [row], comparison } }: Asked
   );
 }
 
-/** A chart for each unit: of one metric with the time range before, of several as lines. */
+/** Two metrics in one chart; else a chart for each unit: of one metric with the time range before, of several as lines. */
 function Series({ question, known, answer }: Asked & { answer: MetricsAnswer }) {
+  if (question.metrics.length === 2) return <UnitChart terms={question.metrics} {...{ question, known, answer }} />;
   const units = [...new Set(question.metrics.map((term) => unitOf(term, known)))];
   return (
     <>
@@ -120,12 +121,19 @@ function UnitChart({ terms, question, known, answer: { rows, comparison, partial
     values: rows.map((row) => row[columns[0]!] as number | null),
     previous: comparison?.rows.map(({ previous }) => (previous?.[columns[0]!] as number | undefined) ?? null),
     previousLabels: comparison?.rows.map(({ previous }) => String(previous?.[bucket] ?? "")),
-    partial: partialBucket, granularity, name: termText(terms[0]!, known), format, annotations,
+    partial: partialBucket, granularity, name: termText(terms[0]!, known), format, annotations, hasAverages: true,
   }), [rows, comparison, key, labels]);
-  const lines = useMemo(() => ({
-    name: terms.map((term) => termText(term, known)).join(", "), labels, partial: partialBucket, granularity, format,
-    lines: terms.map((term, i): Line => ({ name: termText(term, known), values: rows.map((row) => row[columns[i]!] as number | null) })),
-  }), [rows, key, labels]);
+  const lines = useMemo<Series>(() => {
+    const values = columns.map((column) => rows.map((row) => row[column] as number | null));
+    const isDouble = terms.length === 2 && (unitOf(terms[0]!, known) !== unitOf(terms[1]!, known) || areApart(values[0]!, values[1]!));
+    return {
+      name: terms.map((term) => termText(term, known)).join(", "), labels, partial: partialBucket, granularity, format, hasAverages: true,
+      annotations: isDouble ? annotations : undefined,
+      lines: terms.map((term, i): Line => ({
+        name: termText(term, known), values: values[i]!, ...(isDouble ? { format: (value: number) => valueShown(term, value, known), isRight: i === 1 } : {}),
+      })),
+    };
+  }, [rows, key, labels]);
   if (terms.length > 1) return <SeriesChart series={lines} />;
   return (
     <section class="unit-chart" aria-label={series.name}>
@@ -180,7 +188,7 @@ function GroupLines({ question, known, group, term, values, answer: { rows, part
       for (const row of rows) if ((row[group] ?? null) === value) line.values[at.get(String(row[bucket]))!] = row[column] as number | null;
       return line;
     });
-    return { name, labels, lines, partial: partialBucket, granularity, format: (value: number) => valueShown(term, value, known) };
+    return { name, labels, lines, partial: partialBucket, granularity, hasAverages: true, format: (value: number) => valueShown(term, value, known) };
   }, [rows, JSON.stringify([term, values, group, period]), partialBucket]);
   return (
     <section class="unit-chart" aria-label={name}>
@@ -191,7 +199,7 @@ function GroupLines({ question, known, group, term, values, answer: { rows, part
 }
 
 const isAbsent = (value: MetricsRow[string] | undefined): value is null | undefined => value === null || value === undefined;
-const exactly = (value: MetricsRow[string] | undefined): string | undefined => (typeof value === "number" ? formatNumber(value) : undefined);
+const exactly = (value: MetricsRow[string] | undefined): string | undefined => (typeof value === "number" ? formatExact(value) : undefined);
 
 const filterOn = (field: string, value: MetricsRow[string] | undefined): Filter =>
   (typeof value === "number" || typeof value === "boolean" ? { field, operator: "eq", value } : condition(field, isAbsent(value) ? null : value));

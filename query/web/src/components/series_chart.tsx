@@ -6,6 +6,7 @@ import { isShared, mayWriteRecords, timezone } from "../api/session";
 import { address, go, goOwn } from "../state/address";
 import { countFormat, formatBucket, formatDay, formatDays, formatNumber, formatPercent, formatRange, formatShortDays } from "../state/format";
 import type { Line, Values } from "../state/lines";
+import { AVERAGED, movingAverage } from "../state/moving_average";
 import { type Annotation, notePosition } from "../state/notes";
 import { bucketDays, type Days, daysOf, formatPeriod, isOfDay, type Period, presetOf } from "../state/period";
 import { theme } from "../state/theme";
@@ -46,6 +47,8 @@ export interface Series {
   imported?: { product: string; values: Values } | null;
   /** Values at which something begins, with what. */
   bounds?: [value: number, text: string][];
+  /** Whether a line of moving averages can be switched on. */
+  hasAverages?: boolean;
   /** Texts of the buckets, where they are not times. */
   bucketText?: (label: string) => string;
 }
@@ -93,13 +96,14 @@ export function SeriesChart({ series }: { series: Series }) {
   const lines = linesOf(series);
   const shape = shapeOf(series);
   const { annotations, labels } = series;
+  const isAveraged = averagesOf(series).length > 0;
   const writes = annotations !== undefined && !isShared() && mayWriteRecords();
   const addNote = (at: number) => setEdited({ start: labels[at]!.slice(0, 10), text: "" });
   useEffect(() => {
     if (asTable) return;
     plot.current = drawPlot(frame.current!, {
       labels, granularity: series.granularity, shape, running: runningOf(series), format: series.format, tickText: series.bucketText, bounds: series.bounds,
-      lines: plotLines(series),
+      lines: plotLines(series), rightFormat: lines.find(({ isRight }) => isRight)?.format,
       flags: (annotations ?? []).map((note) => notePosition(note, labels, timezone.value)).filter((place) => place !== null),
     }, {
       point: (at, x, y, range) => setPointed(at === null ? null : { at, x, y, range }),
@@ -112,7 +116,7 @@ export function SeriesChart({ series }: { series: Series }) {
       remove();
       setPointed(null);
     };
-  }, [series, asTable, dark, shape, writes]);
+  }, [series, asTable, dark, shape, writes, isAveraged]);
   const move = (event: KeyboardEvent) => {
     const last = labels.length - 1;
     const at = pointed?.at ?? -1;
@@ -131,9 +135,13 @@ export function SeriesChart({ series }: { series: Series }) {
   };
   return (
     <div class="series">
-      <div class="series-head">
+      <div class={canAverage(series) ? "series-head wraps" : "series-head"}>
         <Legend series={series} />
         <span class="series-shapes" role="group" aria-label={t.shape}>
+          {canAverage(series) && (
+            <button type="button" class="quiet-button" aria-pressed={isAveraged} title={t.averageHint}
+              onClick={() => goOwn({ average: isAveraged ? "" : String(AVERAGED) }, { replace: true })}>{t.average(AVERAGED)}</button>
+          )}
           {lines.length === 1 && !series.bucketText && SHAPES.map((each) => (
             <button key={each} type="button" class="icon" aria-pressed={!asTable && shape === each} aria-label={t.shapes[each]} title={t.shapes[each]}
               onClick={() => { setAsTable(false); goOwn({ chart: each }, { replace: true }); }}><Icon name={SHAPE_ICONS[each]} /></button>
@@ -179,6 +187,20 @@ function useDark(): boolean {
 
 const linesOf = ({ lines, values, unit, name }: Series): Line[] => lines ?? [{ name: unit ?? name, values: values ?? [] }];
 
+/** Whether there are enough buckets, and colors for as many lines again. */
+const canAverage = (series: Series): boolean =>
+  Boolean(series.hasAverages) && !series.bucketText && 2 * linesOf(series).length <= MOST_LINES && series.labels.length - (series.partial === null ? 0 : 1) >= AVERAGED;
+
+/** A line of moving averages for each line, where the address asks for them. */
+function averagesOf(series: Series): Line[] {
+  if (!address.value.own.average || !canAverage(series)) return [];
+  return linesOf(series).map((line, _, { length }) => ({
+    ...line, name: length > 1 ? t.averageOf(line.name, AVERAGED) : t.average(AVERAGED), values: movingAverage(line.values, AVERAGED, runningOf(series)),
+  }));
+}
+
+const withAverages = (series: Series): Line[] => [...linesOf(series), ...averagesOf(series)];
+
 const runningOf = ({ partial, labels }: Series): number => (partial === null ? -1 : labels.indexOf(partial));
 
 /** As the address says, else bars for few counts; several lines have no bars. */
@@ -192,7 +214,8 @@ function shapeOf(series: Series): Shape {
 const isCompared = ({ previous, previousFrom }: Series): boolean => Boolean(!previousFrom && previous?.some((value) => value !== null));
 
 function plotLines(series: Series): PlotLine[] {
-  const main = linesOf(series).map(({ values }, i): PlotLine => ({ values, color: `--series-${i + 1}`, kind: "main" }));
+  const { length } = linesOf(series);
+  const main = withAverages(series).map(({ values, isRight }, i): PlotLine => ({ values, color: `--series-${i + 1}`, kind: i < length ? "main" : "average", isRight }));
   return [
     ...(isCompared(series) ? [{ values: series.previous!, color: "--series-before", kind: "before" } as const] : []),
     ...(series.imported ? [{ values: series.imported.values, color: "--mark", kind: "imported" } as const] : []),
@@ -205,7 +228,9 @@ function Legend({ series }: { series: Series }) {
   const days = lines || bucketText ? null : daysOf(address.value.period, timezone.value);
   return (
     <ul class="legend">
-      {linesOf(series).map(({ name }, i) => <li key={i}><Swatch at={i} /><span>{days ? formatShortDays(days) : name}</span></li>)}
+      {withAverages(series).map(({ name, isRight }, i) => (
+        <li key={i}><Swatch at={i} /><span>{days && i === 0 ? formatShortDays(days) : name}{isRight && <small class="right-scale"> {t.rightScale}</small>}</span></li>
+      ))}
       {isCompared(series) && (
         <li><Swatch kind="before" /><span>{compared?.start && compared.end ? comparedText(compared.start, compared.end) : t.before}</span></li>
       )}
@@ -232,11 +257,12 @@ interface Reading {
   change?: string;
 }
 
+const valueText = (value: number | null | undefined, format: Series["format"]): string => (value === null || value === undefined ? "–" : format(value));
+
 /** All values of a bucket, as they are said at the pointer and to the keyboard. */
 function readingsOf(series: Series, at: number): Reading[] {
   const { previous, previousLabels, imported, granularity, format, changes, compared } = series;
-  const show = (value: number | null | undefined) => (value === null || value === undefined ? "–" : format(value));
-  const readings = linesOf(series).map(({ name, values }, i): Reading => ({ name, value: show(values[at]), kind: "main", at: i }));
+  const readings = withAverages(series).map((line, i): Reading => ({ name: line.name, value: valueText(line.values[at], line.format ?? format), kind: "main", at: i }));
   const importedValue = imported?.values[at];
   if (typeof importedValue === "number") readings.push({ name: texts.imported.from(imported!.product), value: format(importedValue), kind: "imported", at: 0 });
   const before = previous?.[at];
@@ -317,13 +343,15 @@ function Notes({ annotations, edit }: { annotations: Schemas["SeriesAnnotation"]
 
 function summaryOf(series: Series): string {
   const { imported, name } = series;
-  const ranges = series.lines ? [rangeOf(series, name, series.lines.flatMap(({ values }) => values))] : [rangeOf(series, name, series.values ?? [])];
+  const lines = linesOf(series);
+  const ranges = lines.some(({ format }) => format) ? lines.map((line) => rangeOf(series, line.name, line.values, line.format))
+    : [rangeOf(series, name, lines.flatMap(({ values }) => values))];
   if (imported) ranges.push(rangeOf(series, texts.imported.from(imported.product), imported.values));
   return ranges.join(". ");
 }
 
-function rangeOf(series: Series, name: string, values: Values): string {
-  const { labels, format } = series;
+function rangeOf(series: Series, name: string, values: Values, format = series.format): string {
+  const { labels } = series;
   const numbers = values.filter((value) => value !== null);
   const [first, last] = [labels[0], labels.at(-1)].map((label) => (label ? bucketText(series, label) : ""));
   if (!numbers.length) return `${name}: ${texts.states.empty}`;
@@ -332,11 +360,10 @@ function rangeOf(series: Series, name: string, values: Values): string {
 
 function SeriesTable({ series }: { series: Series }) {
   const { imported, previous } = series;
-  const show = (value: number | null | undefined) => (value === null || value === undefined ? "–" : series.format(value));
-  const columns: [string, Values][] = [
-    ...linesOf(series).map(({ name, values }): [string, Values] => [name, values]),
-    ...(imported ? [[texts.imported.from(imported.product), imported.values] as [string, Values]] : []),
-    ...(previous ? [[t.previous, previous] as [string, Values]] : []),
+  const columns: Line[] = [
+    ...withAverages(series),
+    ...(imported ? [{ name: texts.imported.from(imported.product), values: imported.values }] : []),
+    ...(previous ? [{ name: t.previous, values: previous }] : []),
   ];
   return (
     <DataTable label={series.name} rows={series.labels} className="scrolled" columns={[
@@ -345,7 +372,7 @@ function SeriesTable({ series }: { series: Series }) {
         const period = bucketPeriod(series, at);
         return period ? <button type="button" class="row-link" title={t.openBucket} onClick={() => openPeriod(period)}>{text}</button> : text;
       } },
-      ...columns.map(([label, values], i) => ({ key: String(i), label, number: true, render: (_: string, at: number) => show(values[at]) })),
+      ...columns.map(({ name: label, values, format = series.format }, i) => ({ key: String(i), label, number: true, render: (_: string, at: number) => valueText(values[at], format) })),
     ]} />
   );
 }

@@ -2,6 +2,7 @@
 import { computed, signal } from "@preact/signals";
 import { parseExploration } from "./exploration";
 import { type Filter, formatFilter, parseFilter } from "./filters";
+import { AVERAGED } from "./moving_average";
 import {
   DEFAULT_PERIOD, formatPeriod, type Granularity, GRANULARITIES, isDate, parseDays, parsePeriod, type Period,
 } from "./period";
@@ -46,7 +47,7 @@ const isNumber: Check = (text) => /^\d{1,15}$/.test(text);
 
 const isSort: Check = (text) => /^\w+(:asc|:desc)?$/.test(text);
 
-const OF_ALL: Record<string, Check> = { page: isPage, entries: isPage, paths: isPage, sort: isSort };
+const OF_ALL: Record<string, Check> = { average: (text) => text === String(AVERAGED), page: isPage, entries: isPage, paths: isPage, sort: isSort };
 const OF_VIEWS: Record<string, Record<string, Check>> = {
   errors: { line: isNumber },
   explore: { ask: (text) => parseQuestion(text) !== null, q: (text) => parseExploration(text) !== null },

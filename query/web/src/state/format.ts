@@ -5,9 +5,15 @@ import { addDays, dayOf, type Days, isOfDay, lastDayOf } from "./period";
 
 const plain = new Intl.NumberFormat(locale, { maximumFractionDigits: 2 });
 const hundredths = new Intl.NumberFormat(locale, { minimumFractionDigits: 2, maximumFractionDigits: 2 });
+const digits = new Intl.NumberFormat(locale, { maximumSignificantDigits: 3 });
+const exact = new Intl.NumberFormat(locale, { maximumFractionDigits: 6 });
 const compact = new Intl.NumberFormat(locale, { notation: "compact", maximumFractionDigits: 1 });
 
 export const formatNumber = (value: number): string => plain.format(value);
+/** Of results of computing, which may be small: three digits below 1, as in 0.0123. */
+export const formatRatio = (value: number): string => (Math.abs(value) < 1 ? digits : plain).format(value);
+/** With all digits that the API computes. */
+export const formatExact = (value: number): string => exact.format(value);
 /** Of counts, which have no fractions: an axis of them has none either. */
 export const countFormat = (value: number): string => formatNumber(value);
 /** Short from 1,000, as at an axis: 1.2K. */

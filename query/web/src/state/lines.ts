@@ -11,6 +11,10 @@ export interface Line {
   name: string;
   /** A value for each label. */
   values: Values;
+  /** How its values are written, where that differs between lines. */
+  format?: (value: number) => string;
+  /** Whether its scale is the one at the right. */
+  isRight?: boolean;
 }
 
 /** Aggregates that are 0 in a bucket without rows. */
@@ -44,6 +48,15 @@ export function linesOf(rows: Row[], exploration: Exploration, labels: string[],
   }
   const all = [...lines.values()];
   return others.length ? all.toSorted((a, b) => sumOf(b) - sumOf(a)) : all;
+}
+
+/** Beyond it the smaller of two lines on one scale is flat. */
+const MOST_RATIO = 10;
+
+/** Whether two lines need a scale each: the largest value of one is more than ten times that of the other. */
+export function areApart(one: Values, other: Values): boolean {
+  const [least, most] = [one, other].map((values) => Math.max(0, ...values.map((value) => Math.abs(value ?? 0)))).toSorted((a, b) => a - b) as [number, number];
+  return least > 0 && most > MOST_RATIO * least;
 }
 
 const sumOf = ({ values }: Line): number => values.reduce<number>((sum, value) => sum + (value ?? 0), 0);

@@ -1,10 +1,11 @@
 // What questions are made of: metrics and dimensions in groups, their words, and which of them go together.
+import { isolate } from "../isolate";
 import { moreTexts } from "../texts.more";
 import type { IconName } from "../types";
 import { aggregateText, columnText, PROPERTY } from "./columns";
 import type { Filter } from "./filters";
-import { formatDuration, formatMilliseconds, formatMoney, formatNumber, formatPercent } from "./format";
-import { bucketOf, BUCKETS, groupsOf, MOST_DIMENSIONS, MOST_METRICS, type Question, type Term, TIME } from "./question";
+import { formatDuration, formatMilliseconds, formatMoney, formatNumber, formatPercent, formatRatio } from "./format";
+import { bucketOf, BUCKETS, columnsOf, groupsOf, isFormula, MOST_DIMENSIONS, MOST_METRICS, type Question, type Term, TIME } from "./question";
 
 const t = moreTexts.explore;
 
@@ -84,6 +85,7 @@ const find = <One extends { name: string }>(list: One[], name: string): One | un
 /** What a metric is called. */
 export function termText(term: Term, { goals }: Pick<Known, "goals">): string {
   if (typeof term !== "string") {
+    if (isFormula(term)) return isolate(term.as ?? term.formula ?? term.metric);
     const goal = goals.find(({ id, name }) => term.goal === id || term.goal === name)?.name ?? term.goal ?? "";
     if (Object.hasOwn(t.ofMoney, term.metric)) {
       const what = t.ofMoney[term.metric as keyof typeof t.ofMoney];
@@ -112,6 +114,7 @@ export const iconOf = (name: string): IconName => {
 
 export function termIcon(term: Term): IconName {
   const name = typeof term === "string" ? term : term.metric;
+  if (isFormula(term)) return "square-function";
   if (isMoney(term)) return ICONS.revenue;
   if (name.startsWith("conversion")) return ICONS.goals;
   if (VITAL.test(name)) return ICONS.vitals;
@@ -135,6 +138,19 @@ export function metricGroups(known: Known): ChoiceGroup<Term>[] {
   return METRICS.map(([id, names]) => ({ id, label: t.metricGroups[id], icon: ICONS[id], choices: terms(id, names).map(choice) })).filter(({ choices }) => choices.length);
 }
 
+const asCode = (name: string): string => `\`${name}\``;
+
+/** What a formula can have as operands, by their names: the metrics before it, and all without arguments. */
+export function operandGroups(before: Term[], known: Known): ChoiceGroup<string>[] {
+  const columns = columnsOf(before);
+  const chosen = before.map((term, i): Choice<string> => ({ value: columns[i]!, text: termText(term, known), meaning: asCode(columns[i]!) }));
+  const plain = metricGroups(known).map((group) => ({
+    ...group, choices: group.choices.flatMap(({ value, text }) => (typeof value === "string" && !columns.includes(value) ? [{ value, text, meaning: asCode(value) }] : [])),
+  }));
+  const first: ChoiceGroup<string> = { id: "chosen", label: t.chosenMetrics, icon: "check", choices: chosen };
+  return [first, ...plain].filter(({ choices }) => choices.length);
+}
+
 /** The dimensions besides buckets of time, in groups. */
 export function dimensionGroups({ catalogue: { dimensions }, currencies, money }: Known): ChoiceGroup<string>[] {
   return FIELDS.map(([id, names]) => ({
@@ -143,10 +159,15 @@ export function dimensionGroups({ catalogue: { dimensions }, currencies, money }
   }));
 }
 
-/** The tables that a metric is computed from. */
-function tablesOf(term: Term, { catalogue }: Known): string[] {
+/** The operands of a formula that are metrics without arguments; others stand beside it in the question. */
+const plainOperands = (term: Term, { catalogue }: Known): MetricsCatalogue["metrics"] =>
+  (isFormula(term) ? term.formula?.match(/[A-Za-z_]\w*/g) ?? [] : []).flatMap((name) => find(catalogue.metrics, name) ?? []);
+
+/** The tables that a metric is computed from; those of a formula's other operands are those of the metrics beside it. */
+function tablesOf(term: Term, known: Known): string[] {
+  if (isFormula(term)) return plainOperands(term, known).flatMap(({ tables }) => tables ?? []);
   const name = typeof term === "string" ? term : term.metric;
-  return find(catalogue.metrics, name)?.tables ?? EVENTS;
+  return find(known.catalogue.metrics, name)?.tables ?? EVENTS;
 }
 
 /** The tables whose rows have a dimension or a filtered field. */
@@ -206,6 +227,7 @@ export const unitOf = (term: Term, { catalogue }: Known): string =>
 /** A value as it is shown; amounts have their currency. */
 export function valueShown(term: Term, value: unknown, known: Known): string {
   if (typeof value !== "number") return "–";
+  if (isFormula(term)) return formatRatio(value);
   switch (unitOf(term, known)) {
     case "percent": return formatPercent(value, 1);
     case "seconds": return formatDuration(value);
@@ -221,6 +243,8 @@ export const lessIsBetter = (term: Term): boolean =>
 
 /** The metric by which values of a dimension are the most important: a ratio is large where there is little. */
 export function weightOf(term: Term, known: Known): Term {
+  const [operand] = plainOperands(term, known);
+  if (operand) return weightOf(operand.name, known);
   const unit = unitOf(term, known);
   if (unit === "count" || (typeof term !== "string" && term.metric === "revenue")) return term;
   const [, , vital] = (typeof term === "string" && VITAL.exec(term)) || [];

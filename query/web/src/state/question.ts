@@ -18,6 +18,10 @@ export interface Question {
   further: Record<string, unknown>;
 }
 
+/** The metric of a formula over others; the name of one is its `as`. */
+export const FORMULA = "formula";
+export const isFormula = (term: Term): term is Exclude<Term, string> & { metric: typeof FORMULA } => typeof term !== "string" && term.metric === FORMULA;
+
 export const NO_QUESTION: Question = { metrics: [], dimensions: [], filters: [], orderBy: [], limit: 20, further: {} };
 export const MOST_METRICS = 8;
 export const MOST_DIMENSIONS = 2;
@@ -79,6 +83,12 @@ export function columnsOf(metrics: Term[]): string[] {
     const told = [term.goal, term.money, term.currency].filter(Boolean);
     return unnamed(term.metric) > 1 && told.length ? [term.metric, ...told].join("_").replace(/\W/g, "_").slice(0, 63) : term.metric;
   });
+}
+
+/** With a further metric: before the formulas, which may have those before them as operands. */
+export function withMetric(metrics: Term[], term: Term): Term[] {
+  const at = isFormula(term) ? -1 : metrics.findIndex(isFormula);
+  return at < 0 ? [...metrics, term] : metrics.toSpliced(at, 0, term);
 }
 
 /** The bucket of time that rows are grouped by. */
