@@ -95,6 +95,7 @@ _FORMS: Mapping[str, Any] = {
     "having": to_filters,
     "orderBy": _order,
     "steps": to_steps,
+    "exclusions": to_steps,
     "goals": to_steps,
     "of": lambda given: _members(given) if isinstance(given, Mapping) else given,
 }

@@ -61,7 +61,7 @@ SHARED_FIELDS = frozenset(
 """Fields of filters; of the visit and of the row as well."""
 
 TYPES_WITH_OPTIONS = frozenset(("funnel", "goals", "lifecycle", "paths", "retention", "stickiness"))
-OPTIONS_OF_STEPS = ("steps", "goals")
+OPTIONS_OF_STEPS = ("steps", "exclusions", "goals")
 """What the options of these types hold: a breakdown, steps or goals, and texts and numbers."""
 
 PREFIXES = ("visit.", "event.")

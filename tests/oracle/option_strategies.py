@@ -54,7 +54,11 @@ _FUNNEL = _split(
             "steps": st.lists(_steps, min_size=2, max_size=4),
             "window": st.sampled_from((900, 36_000, 604_800)),
             "by": st.sampled_from(("visitor", "session")),
-        }
+        },
+        optional={
+            "order": st.sampled_from(("sequence", "strict")),
+            "exclusions": st.lists(_steps, min_size=1, max_size=2),
+        },
     )
 )
 _GOALS = st.builds(

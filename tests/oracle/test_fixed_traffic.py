@@ -52,7 +52,12 @@ OPTIONS: Sequence[Mapping[str, Any]] = (
         "visitors": {"of": {"name": "funnel", "steps": STEPS, "step": 2, "outcome": "dropped"}},
     },
     {
-        "funnel": {"steps": STEPS[:2], "window": 36_000, "by": "session"},
+        "funnel": {
+            "steps": STEPS[:2],
+            "window": 36_000,
+            "by": "session",
+            "exclusions": [{"path": "/pricing"}, {"event": "page_exit"}],
+        },
         "goals": {"goals": [{"path": "/pricing", "filters": [GERMAN]}]},
         "paths": {"max_steps": 5, "to": "/a"},
         "retention": {"period": "week"},
@@ -66,7 +71,12 @@ OPTIONS: Sequence[Mapping[str, Any]] = (
         "visitors": {"of": {"name": "paths", "path": "/ → /a", "max_steps": 2}},
     },
     {
-        "funnel": {"steps": STEPS, "breakdown": "channel", "breakdown_limit": 2},
+        "funnel": {
+            "steps": STEPS,
+            "order": "strict",
+            "breakdown": "channel",
+            "breakdown_limit": 2,
+        },
         "goals": {
             "goals": [*STEPS, {"path": "/a", "value": "properties.price"}],
             "breakdown": "properties.plan",

@@ -72,7 +72,7 @@ def walks_of(scoped: ScopedRows, options: Mapping[str, Any]) -> list[Walk]:
     window_ms = options.get("window", 7 * 86_400) * 1000
     key = "session_id" if options.get("by") == "session" else "anonymous_id"
     walks = [
-        (events, walked(events, options["steps"], window_ms))
+        (events, walked(events, options["steps"], window_ms, breaks(options)))
         for events in grouped(scoped.events, lambda row: row[key]).values()
     ]
     return [walk for walk in walks if walk[1]]
@@ -84,18 +84,30 @@ def begun_by(options: Mapping[str, Any], walk: Walk) -> str | None:
     return value_of(first, options["breakdown"])
 
 
-def walked(events: list[Row], steps: list[Step], window_ms: int) -> dict[int, int | None]:
+def breaks(options: Mapping[str, Any]) -> Callable[[Row], bool]:
+    """Says whether a row breaks a chain that it lies in, between the rows of two steps."""
+    excluded, strict = options.get("exclusions", ()), options.get("order") == "strict"
+    return lambda row: (
+        (strict and row["name"] != "page_exit") or any(is_step(row, each) for each in excluded)
+    )
+
+
+def walked(
+    events: list[Row], steps: list[Step], window_ms: int, is_break: Callable[[Row], bool]
+) -> dict[int, int | None]:
     """The steps that one reached, with the time since the step before when they first did."""
     found: dict[int, int | None] = {}
+    broken = [is_break(row) for row in events]
     before: list[set[int]] = []
     for number, step in enumerate(steps):
         here: list[set[int]] = []
         for i, row in enumerate(events):
-            begun = {row["ms"]} if number == 0 else set().union(*before[:i])
+            unbroken = [j for j in range(i) if not any(broken[j + 1 : i])] if number else []
+            begun = set().union(*(before[j] for j in unbroken)) if number else {row["ms"]}
             alive = {at for at in begun if row["ms"] - at <= window_ms}
             here.append(alive if is_step(row, step) else set())
             if here[-1] and number not in found:
-                earlier = [events[j]["ms"] for j in range(i) if number and before[j]]
+                earlier = [events[j]["ms"] for j in unbroken if before[j]]
                 found[number] = row["ms"] - max(earlier) if number else None
         before = here
     return found

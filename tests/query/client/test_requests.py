@@ -59,10 +59,12 @@ def test_the_goal_of_attribution_may_be_a_text(playing: Playing, goal: Any) -> N
 def test_the_question_of_visitors_has_its_steps_in_full(playing: Playing) -> None:
     client, script = playing(answering(ENTRY))
     of = {"name": "funnel", "steps": ["/", "event:signup"], "step": 2, "outcome": "dropped"}
+    excluded = {"exclusions": ["/help"]}
 
-    client.ask("visitors", of=of, website_id="w", preset="today")
+    client.ask("visitors", of={**of, **excluded}, website_id="w", preset="today")
 
-    assert body_of(script)["parameters"] == [{"name": "visitors", "of": {**of, "steps": STEPS}}]
+    in_full = {**of, "steps": STEPS, "exclusions": [{"name": "/help"}]}
+    assert body_of(script)["parameters"] == [{"name": "visitors", "of": in_full}]
 
 
 def test_every_query_type_of_a_list_has_members_of_its_own(playing: Playing) -> None:
