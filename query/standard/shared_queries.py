@@ -13,7 +13,6 @@ from query.request.filter_struct import Filter, with_parts
 from query.request.query import Query
 from query.standard.declaration.query_type import QueryType
 from query.standard.query_types import QUERY_TYPES
-from query.standard.sql.breakdown import BreakdownOptions
 from query.standard.sql.steps import Step
 from schemas.errors import Forbidden
 
@@ -38,7 +37,7 @@ SHARED_TYPES = frozenset(
         *("scroll_depth_summary", "scroll_depth_distribution", "page_scroll_performance"),
         *("today_metrics", "active_stats", "realtime_pages", "realtime_referrers"),
         *("realtime_countries", "realtime_cities", "realtime_velocity", "active_visitors"),
-        *("stickiness", "lifecycle", "retention", "funnel", "goals", "paths"),
+        *("stickiness", "lifecycle", "retention", "funnel", "funnel_trend", "goals", "paths"),
         *("errors_by_type", "error_frequency", "slow_pages", "performance_by_browser"),
         *("performance_by_country", "performance_by_os", "performance_by_region"),
         *("performance_time_series", "load_time_performance", "performance_overview"),
@@ -60,7 +59,9 @@ SHARED_FIELDS = frozenset(
 )
 """Fields of filters; of the visit and of the row as well."""
 
-TYPES_WITH_OPTIONS = frozenset(("funnel", "goals", "lifecycle", "paths", "retention", "stickiness"))
+TYPES_WITH_OPTIONS = frozenset(
+    ("funnel", "funnel_trend", "goals", "lifecycle", "paths", "retention", "stickiness")
+)
 OPTIONS_OF_STEPS = ("steps", "exclusions", "goals")
 """What the options of these types hold: a breakdown, steps or goals, and texts and numbers."""
 
@@ -77,8 +78,7 @@ def check_shared_body(filters: Sequence[Filter], include_bots: bool) -> None:
 
 def check_shared_options(query_type: QueryType, options: object) -> None:
     """Forbidden when options of a type name more than a shared dashboard shows."""
-    if isinstance(options, BreakdownOptions):
-        check_shared_field(options.breakdown)
+    check_shared_field(getattr(options, "breakdown", None))
     for steps in (getattr(options, name, UNSET) for name in OPTIONS_OF_STEPS):
         check_shared_steps(() if steps is UNSET else steps)
     if query_type.options and query_type.name not in TYPES_WITH_OPTIONS:

@@ -48,19 +48,18 @@ _goals = st.builds(
     _steps,
     st.sampled_from((None, "properties.seats", "properties.price")),
 )
-_FUNNEL = _split(
-    st.fixed_dictionaries(
-        {
-            "steps": st.lists(_steps, min_size=2, max_size=4),
-            "window": st.sampled_from((900, 36_000, 604_800)),
-            "by": st.sampled_from(("visitor", "session")),
-        },
-        optional={
-            "order": st.sampled_from(("sequence", "strict")),
-            "exclusions": st.lists(_steps, min_size=1, max_size=2),
-        },
-    )
+_SEQUENCE = st.fixed_dictionaries(
+    {
+        "steps": st.lists(_steps, min_size=2, max_size=4),
+        "window": st.sampled_from((900, 36_000, 604_800)),
+        "by": st.sampled_from(("visitor", "session")),
+    },
+    optional={
+        "order": st.sampled_from(("sequence", "strict")),
+        "exclusions": st.lists(_steps, min_size=1, max_size=2),
+    },
 )
+_FUNNEL = _split(_SEQUENCE)
 _GOALS = st.builds(
     lambda own, touch: {**own, "attribution": touch} if touch and "breakdown" in own else own,
     _split(st.fixed_dictionaries({"goals": st.lists(_goals, min_size=1, max_size=3)})),
@@ -126,6 +125,7 @@ def options(day: date) -> st.SearchStrategy[Any]:
     return st.fixed_dictionaries(
         {
             "funnel": _FUNNEL,
+            "funnel_trend": _SEQUENCE,
             "goals": _GOALS,
             "paths": _PATHS,
             "retention": _RETENTION,

@@ -43,6 +43,7 @@ STEPS = [{"path": "/"}, {"path": "/a"}, {"event": "signup"}]
 OPTIONS: Sequence[Mapping[str, Any]] = (
     {
         "funnel": {"steps": STEPS, "window": 900, "by": "visitor"},
+        "funnel_trend": {"steps": STEPS[:2]},
         "goals": {"goals": [*STEPS, {"event": "signup", "value": "properties.price"}]},
         "paths": {"max_steps": 3, "from": "/"},
         "retention": {"period": "day"},
@@ -58,6 +59,7 @@ OPTIONS: Sequence[Mapping[str, Any]] = (
             "by": "session",
             "exclusions": [{"path": "/pricing"}, {"event": "page_exit"}],
         },
+        "funnel_trend": {"steps": STEPS[:2], "window": 3_600, "by": "session"},
         "goals": {"goals": [{"path": "/pricing", "filters": [GERMAN]}]},
         "paths": {"max_steps": 5, "to": "/a"},
         "retention": {"period": "week"},
@@ -77,6 +79,7 @@ OPTIONS: Sequence[Mapping[str, Any]] = (
             "breakdown": "channel",
             "breakdown_limit": 2,
         },
+        "funnel_trend": {"steps": STEPS, "window": 36_000, "order": "strict"},
         "goals": {
             "goals": [*STEPS, {"path": "/a", "value": "properties.price"}],
             "breakdown": "properties.plan",

@@ -8,7 +8,7 @@ A type declares the CTE `value_sizes` with a row for each `breakdown_value` and 
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, Protocol
 
 from msgspec import Meta, Struct, structs
 
@@ -41,11 +41,24 @@ IDS = frozenset({"event_id", "anonymous_id", "session_id"})
 CHOSEN = "chosen_values"
 
 
+BreakdownLimit = Annotated[int, Meta(ge=1, le=MAX_VALUES)]
+
+
 class BreakdownOptions(QueryOptions, frozen=True, kw_only=True):
     """Options of a type that has a breakdown."""
 
     breakdown: StepText | None = None
-    breakdown_limit: Annotated[int, Meta(ge=1, le=MAX_VALUES)] | None = None
+    breakdown_limit: BreakdownLimit | None = None
+
+
+class HasBreakdown(Protocol):
+    """`BreakdownOptions`, or options with the same members and another base."""
+
+    @property
+    def breakdown(self) -> str | None: ...
+
+    @property
+    def breakdown_limit(self) -> int | None: ...
 
 
 class BreakdownGroup(Struct, frozen=True, forbid_unknown_fields=True):
@@ -72,7 +85,7 @@ class Breakdown(Struct, frozen=True):
         return merge_values(self.value.values, {"breakdown_limit": self.limit})
 
 
-def parse_breakdown(options: BreakdownOptions) -> Breakdown | None:
+def parse_breakdown(options: HasBreakdown) -> Breakdown | None:
     """The breakdown that the options ask for; Malformed when its field cannot be one."""
     name = options.breakdown
     if name is None:

@@ -14,42 +14,41 @@ from collections.abc import Sequence
 
 from query.sql.row_definitions import ROW_ORDER, first_value
 from query.sql.select import Cte
-from query.standard.sql.breakdown import GROUP_CTES, JOIN_GROUPS, Breakdown
+from query.standard.sql.breakdown import GROUP_CTES, JOIN_GROUPS
 
 
 def completed_ctes(
-    key: str, conditions: Sequence[str], breakdown: Breakdown | None, interruption: str = ""
+    key: str, conditions: Sequence[str], interruption: str, value: str
 ) -> tuple[Cte, ...]:
-    """`completed`: each row that completes a step; with a breakdown `actor_groups` as well.
+    """`completed`: each row that completes a step.
 
     The conditions are those of the steps, and of rows that interrupt, if any; the window is the
-    bound value `window_ms`.
+    bound value `window_ms`. With a value, `actor_values` has that of the first row of each visitor
+    or session that is a first step.
     """
     count = len(conditions)
     interrupted = bool(interruption)
     return (
-        _first_step_rows(key, conditions, breakdown, interruption),
+        _first_step_rows(key, conditions, interruption, value),
         *(_step_rows(number, count, interrupted) for number in range(2, count + 1)),
         _completed(count),
-        *(_actor_groups() if breakdown else ()),
+        *((ACTOR_VALUES,) if value else ()),
     )
 
 
-def _first_step_rows(
-    key: str, conditions: Sequence[str], breakdown: Breakdown | None, interruption: str
-) -> Cte:
+def _first_step_rows(key: str, conditions: Sequence[str], interruption: str, value: str) -> Cte:
     matches = "".join(
         f",\n               CASE WHEN {text} THEN 1 ELSE 0 END AS is_{number}"
         for number, text in enumerate(conditions, 1)
     )
-    value = f",\n               {breakdown.value.text} AS row_value" if breakdown else ""
+    columns = f",\n               {value} AS row_value" if value else ""
     interrupts = f"CASE WHEN {interruption} THEN 1 ELSE 0 END"
     up_to_row = "ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW"
     counted = f""",
                {interrupts} AS interrupts,
                SUM({interrupts}) OVER (PARTITION BY {key} ORDER BY {ROW_ORDER} {up_to_row})
                  AS interruptions"""
-    columns = value + counted if interruption else value
+    columns += counted if interruption else ""
     read = [*conditions, interruption] if interruption else conditions
     return Cte(
         "step_rows_1",
@@ -105,27 +104,33 @@ def _completed(steps: int) -> Cte:
     return Cte("completed", completions)
 
 
-def _actor_groups() -> tuple[Cte, ...]:
-    """The group of each visitor or session: by the value of the first row that is a first step."""
-    values = f"""
-        SELECT actor_key AS valued_actor, {first_value("row_value")} AS breakdown_value
-          FROM step_rows_1
-         WHERE first_step_ms_1 IS NOT NULL
-         GROUP BY actor_key
-    """  # noqa: S608
-    sizes = """
+ACTOR_VALUES = Cte(
+    "actor_values",
+    f"""
+    SELECT actor_key AS valued_actor, {first_value("row_value")} AS breakdown_value
+      FROM step_rows_1
+     WHERE first_step_ms_1 IS NOT NULL
+     GROUP BY actor_key
+    """,  # noqa: S608
+)
+
+ACTOR_GROUPS = (
+    Cte(
+        "value_sizes",
+        """
         SELECT breakdown_value, COUNT(*) AS value_size
           FROM actor_values
          GROUP BY breakdown_value
-    """
-    groups = f"""
+        """,
+    ),
+    *GROUP_CTES,
+    Cte(
+        "actor_groups",
+        f"""
         SELECT valued_actor, group_rank, chosen_value, is_other, member_value
           FROM actor_values
           {JOIN_GROUPS}
-    """  # noqa: S608
-    return (
-        Cte("actor_values", values),
-        Cte("value_sizes", sizes),
-        *GROUP_CTES,
-        Cte("actor_groups", groups),
-    )
+        """,  # noqa: S608
+    ),
+)
+"""The group of each visitor or session, by its value."""

@@ -24,19 +24,19 @@ from query.standard.declaration.fields import (
     Percent,
     rounded_seconds,
 )
-from query.standard.declaration.query_type import QueryType
+from query.standard.declaration.query_type import QueryOptions, QueryType
 from query.standard.declaration.statement import Statement
 from query.standard.sql.breakdown import (
     GROUP_COLUMNS,
     NO_GROUP_COLUMNS,
     Breakdown,
-    BreakdownOptions,
+    BreakdownLimit,
     absent_fields,
     parse_breakdown,
 )
 from query.standard.sql.definitions import HIGH_RANK, LOW_RANK
-from query.standard.sql.funnel_steps import completed_ctes
-from query.standard.sql.steps import Step, resolve_steps, step_conditions
+from query.standard.sql.funnel_steps import ACTOR_GROUPS, completed_ctes
+from query.standard.sql.steps import Step, StepText, resolve_steps, step_conditions
 from schemas.registry import SavedRecords
 from schemas.tables import EVENTS
 
@@ -46,8 +46,8 @@ DAY_SECONDS = 86_400
 SECONDS = FieldSpec(("_low", "_high", "_count"), rounded_seconds, "seconds")
 
 
-class FunnelOptions(BreakdownOptions, frozen=True):
-    """Options of the request."""
+class FunnelSequence(QueryOptions, frozen=True):
+    """The steps, and who completes them."""
 
     steps: Annotated[list[Step], Meta(min_length=2, max_length=MAX_STEPS)]
     window: Annotated[int, Meta(ge=1, le=400 * DAY_SECONDS)] = 7 * DAY_SECONDS
@@ -64,7 +64,7 @@ class FunnelOptions(BreakdownOptions, frozen=True):
         return "visitor_hash" if self.by == "visitor" else "session_hash"
 
     @classmethod
-    def example(cls) -> "FunnelOptions":
+    def example(cls) -> Self:
         """Two page views in order."""
         return cls([Step(path="/0"), Step(path="/next/0")])
 
@@ -73,6 +73,13 @@ class FunnelOptions(BreakdownOptions, frozen=True):
         steps = resolve_steps(self.steps, saved, f"{path}.steps")
         exclusions = resolve_steps(self.exclusions, saved, f"{path}.exclusions")
         return structs.replace(self, steps=steps, exclusions=exclusions)
+
+
+class FunnelOptions(FunnelSequence, frozen=True, kw_only=True):
+    """Options of the request."""
+
+    breakdown: StepText | None = None
+    breakdown_limit: BreakdownLimit | None = None
 
 
 class FunnelStep(Struct, frozen=True):
@@ -102,28 +109,34 @@ def funnel_statement(options: FunnelOptions) -> Statement:
 
 
 class FunnelSteps(Struct, frozen=True):
-    """The CTEs up to `completed` and `actor_groups`, and their bound values."""
+    """The CTEs up to `completed`, with those of a value or of groups, and their bound values."""
 
     ctes: tuple[Cte, ...]
     values: dict[str, object]
 
 
 def funnel_steps(options: FunnelOptions, breakdown: Breakdown | None) -> FunnelSteps:
-    """The CTEs that find who completed which step."""
+    """The CTEs that find who completed which step, with a breakdown up to `actor_groups`."""
+    if breakdown is None:
+        return sequence_steps(options)
+    steps = sequence_steps(options, breakdown.value.text)
+    return FunnelSteps((*steps.ctes, *ACTOR_GROUPS), merge_values(steps.values, breakdown.values))
+
+
+def sequence_steps(options: FunnelSequence, value: str = "") -> FunnelSteps:
+    """The CTEs that find who completed which step, with a value up to `actor_values`."""
     conditions = step_conditions(options.steps, "steps", "step")
     interruption = funnel_interruption(options)
     texts = [condition.text for condition in conditions]
-    ctes = completed_ctes(options.key, texts, breakdown, interruption.text)
     values = merge_values(
         *(condition.values for condition in conditions),
         interruption.values,
         {"window_ms": options.window * 1000},
-        breakdown.values if breakdown else {},
     )
-    return FunnelSteps(ctes, values)
+    return FunnelSteps(completed_ctes(options.key, texts, interruption.text, value), values)
 
 
-def funnel_interruption(options: FunnelOptions) -> Fragment:
+def funnel_interruption(options: FunnelSequence) -> Fragment:
     """The condition on rows that may not lie between two steps; empty where all may."""
     conditions = step_conditions(options.exclusions, "exclusions", "exclusion")
     if options.order == "strict":

@@ -136,6 +136,7 @@ def retention_rows(
     rows: Sequence[Row],
     time_range: TimeRange,
     now_ms: int,
+    *_: object,
 ) -> Sequence[Row]:
     """A row for each group, each cohort and each period after it.
 

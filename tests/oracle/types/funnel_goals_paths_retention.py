@@ -69,19 +69,52 @@ def funnel(scoped: ScopedRows) -> list[ResultRow]:
 
 def walks_of(scoped: ScopedRows, options: Mapping[str, Any]) -> list[Walk]:
     """What each visitor or session that begins the funnel did, and the steps that it reached."""
-    window_ms = options.get("window", 7 * 86_400) * 1000
     key = "session_id" if options.get("by") == "session" else "anonymous_id"
     walks = [
-        (events, walked(events, options["steps"], window_ms, breaks(options)))
+        (events, walked(events, options["steps"], window_of(options), breaks(options)))
         for events in grouped(scoped.events, lambda row: row[key]).values()
     ]
     return [walk for walk in walks if walk[1]]
 
 
+def funnel_trend(scoped: ScopedRows) -> list[ResultRow]:
+    """Walks by the bucket of their first row that is a first step."""
+    options = scoped.query.options
+    walks = walks_of(scoped, options)
+    known_until = min(scoped.end_ms, NOW) - window_of(options)
+    zone, granularity = scoped.query.zone, scoped.query.granularity
+    result: list[ResultRow] = []
+    for point in scoped.points:
+        here = [steps for events, steps in walks if scoped.bucket(entry(events, options)) == point]
+        converted = sum(len(options["steps"]) - 1 in steps for steps in here)
+        result.append(
+            {
+                "date": point[0],
+                "entered": len(here),
+                "converted": converted,
+                "conversion_rate": percent(converted, len(here)),
+                "complete": False,
+            }
+        )
+    # a bucket is over when a later one has begun
+    over = wall_clock.bucket(known_until, zone, granularity)
+    begun = scoped.points.index(over) if over in scoped.points else 0
+    return [{**row, "complete": i < begun} for i, row in enumerate(result)]
+
+
+def entry(events: list[Row], options: Mapping[str, Any]) -> Row:
+    """The first row that is a first step."""
+    return next(row for row in events if is_step(row, options["steps"][0]))
+
+
+def window_of(options: Mapping[str, Any]) -> int:
+    """Milliseconds from the first step to the last."""
+    return int(options.get("window", 7 * 86_400)) * 1000
+
+
 def begun_by(options: Mapping[str, Any], walk: Walk) -> str | None:
     """The value of the first row that is a first step."""
-    first = next(row for row in walk[0] if is_step(row, options["steps"][0]))
-    return value_of(first, options["breakdown"])
+    return value_of(entry(walk[0], options), options["breakdown"])
 
 
 def breaks(options: Mapping[str, Any]) -> Callable[[Row], bool]:
@@ -312,6 +345,7 @@ def ends(label: str, period: str, zone: str) -> int:
 
 STEPS: Oracles = {
     "funnel": Oracle(funnel, 1_000),
+    "funnel_trend": Oracle(funnel_trend, series=True),
     "goals": Oracle(goals, 2_000),
     "paths": Oracle(paths),
     "retention": Oracle(retention, 10_000),

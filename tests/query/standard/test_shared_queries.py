@@ -186,6 +186,8 @@ def test_a_share_names_no_visitor_and_no_property(docs: SharedDashboard, field: 
             docs.query({"name": "summary", "filters": [one]}),
             docs.query({"name": "funnel", "steps": [STEP, step]}),
             docs.query({"name": "funnel", "steps": [STEP, STEP], "exclusions": [step]}),
+            docs.query({"name": "funnel", "steps": [STEP, STEP], "breakdown": field}),
+            docs.query({"name": "funnel_trend", "steps": [STEP, step]}),
             docs.query({"name": "goals", "goals": [step]}),
             docs.query({"name": "retention", "breakdown": field}),
             docs.metrics(metrics=["visits"], filters=[one]),

@@ -215,6 +215,50 @@ def test_what_is_saved_is_excluded_by_its_name(service: InProcessService) -> Non
         assert [row[1] for row in funnel(service, exclusions=[exclusion])] == [2, 1, 0]
 
 
+def test_a_trend_has_each_visitor_once_when_it_entered(service: InProcessService) -> None:
+    def rows(visitor: str, *rows_of: tuple[str, str]) -> None:
+        for name, instant in rows_of:
+            row = a_view if name.startswith("/") else an_event
+            service.holds(row(name, visitor=visitor, session=visitor, at=f"2026-11-{instant}:00Z"))
+
+    rows("u1", ("/a", "26T12:00"), ("signup", "26T12:10"))
+    # too late for the first /a; the second is of somebody who entered on the 26th
+    rows("u2", ("/a", "26T12:00"), ("signup", "28T10:00"), ("/a", "28T12:00"))
+    rows("u2", ("signup", "28T12:05"))
+    rows("u3", ("/a", "28T23:00"), ("signup", "29T01:00"))
+    rows("u4", ("/a", "30T00:30"))
+    steps = {"steps": [{"path": "/a"}, {"event": "signup"}], "window": 86_400}
+    span = {"startDate": "2026-11-26", "endDate": "2026-11-30"}
+
+    def trend(own: dict[str, Any] = steps, **more: Any) -> list[tuple[Any, ...]]:
+        found = service.rows({"name": "funnel_trend", **own}, **{**span, **more})
+        return [tuple(row.values()) for row in found]
+
+    # it is Monday the 30th, 00:53 UTC: the window after the 29th is not over
+    assert trend() == [
+        ("2026-11-26", 2, 2, 100.0, True),
+        ("2026-11-27", 0, 0, 0.0, True),
+        ("2026-11-28", 1, 1, 100.0, True),
+        ("2026-11-29", 0, 0, 0.0, False),
+        ("2026-11-30", 1, 0, 0.0, False),
+    ]
+    funnel_rows = service.rows({"name": "funnel", **steps}, **span)
+    assert [row["visitors"] for row in funnel_rows] == [4, 3]
+    assert trend(granularity="weekly") == [
+        ("2026-11-23", 3, 3, 100.0, False),
+        ("2026-11-30", 1, 0, 0.0, False),
+    ]
+    # what comes after the time range is not read, so that its last window is never complete
+    assert trend(endDate="2026-11-28")[1:] == [
+        ("2026-11-27", 0, 0, 0.0, True),
+        ("2026-11-28", 1, 0, 0.0, False),
+    ]
+    late = {**steps, "exclusions": [{"path": "/a"}], "order": "strict", "window": 60}
+    assert [row[2] for row in trend(late)] == [0, 0, 0, 0, 0]
+    refused = service.query({"name": "funnel_trend", **steps, "breakdown": "channel"})
+    assert (refused.status, "breakdown" in refused.json["error"]) == (400, True)
+
+
 @pytest.mark.parametrize(
     ("own", "message"),
     [
