@@ -7,8 +7,6 @@ visitors, what visitors did, ids as filters, bots.
 
 from collections.abc import Sequence
 
-from msgspec import UNSET
-
 from query.request.filter_struct import Filter, with_parts
 from query.request.query import Query
 from query.standard.declaration.query_type import QueryType
@@ -62,7 +60,7 @@ SHARED_FIELDS = frozenset(
 TYPES_WITH_OPTIONS = frozenset(
     ("funnel", "funnel_trend", "goals", "lifecycle", "paths", "retention", "stickiness")
 )
-OPTIONS_OF_STEPS = ("steps", "exclusions", "goals")
+OPTIONS_OF_STEPS = ("steps", "exclusions", "goals", "start", "returning")
 """What the options of these types hold: a breakdown, steps or goals, and texts and numbers."""
 
 PREFIXES = ("visit.", "event.")
@@ -79,8 +77,8 @@ def check_shared_body(filters: Sequence[Filter], include_bots: bool) -> None:
 def check_shared_options(query_type: QueryType, options: object) -> None:
     """Forbidden when options of a type name more than a shared dashboard shows."""
     check_shared_field(getattr(options, "breakdown", None))
-    for steps in (getattr(options, name, UNSET) for name in OPTIONS_OF_STEPS):
-        check_shared_steps(() if steps is UNSET else steps)
+    for steps in (getattr(options, name, None) for name in OPTIONS_OF_STEPS):
+        check_shared_steps([steps] if isinstance(steps, Step) else steps or ())
     if query_type.options and query_type.name not in TYPES_WITH_OPTIONS:
         raise Forbidden(f"Query type '{query_type.name}' is not available on a shared dashboard")
 

@@ -72,9 +72,23 @@ _PATHS = _split(
 )
 _PERIOD = st.fixed_dictionaries({"period": st.sampled_from(("day", "week", "month"))})
 _RETENTION = _split(
-    st.fixed_dictionaries(
-        {"period": st.sampled_from(("day", "week", "month"))},
-        optional={"cohort": st.sampled_from(("first_ever", "first_in_range"))},
+    st.one_of(
+        st.fixed_dictionaries(
+            {"period": st.sampled_from(("day", "week", "month"))},
+            optional={"cohort": st.sampled_from(("first_ever", "first_in_range"))},
+        ),
+        st.fixed_dictionaries(
+            {
+                "period": st.sampled_from(("day", "week", "month")),
+                "cohort": st.just("first_in_range"),
+                "start": _steps,
+            },
+            optional={"returning": _steps},
+        ),
+        st.fixed_dictionaries(
+            {"period": st.sampled_from(("day", "week", "month")), "returning": _steps},
+            optional={"cohort": st.sampled_from(("first_ever", "first_in_range"))},
+        ),
     )
 )
 _ATTRIBUTION = st.fixed_dictionaries(

@@ -62,7 +62,12 @@ OPTIONS: Sequence[Mapping[str, Any]] = (
         "funnel_trend": {"steps": STEPS[:2], "window": 3_600, "by": "session"},
         "goals": {"goals": [{"path": "/pricing", "filters": [GERMAN]}]},
         "paths": {"max_steps": 5, "to": "/a"},
-        "retention": {"period": "week"},
+        "retention": {
+            "period": "week",
+            "cohort": "first_in_range",
+            "start": STEPS[1],
+            "returning": STEPS[2],
+        },
         "stickiness": {"period": "week"},
         "lifecycle": {"period": "week"},
         "attribution": {
@@ -86,7 +91,12 @@ OPTIONS: Sequence[Mapping[str, Any]] = (
             "breakdown_limit": 2,
         },
         "paths": {"max_steps": 3, "breakdown": "visit.device_type"},
-        "retention": {"period": "day", "breakdown": "path", "breakdown_limit": 3},
+        "retention": {
+            "period": "day",
+            "returning": STEPS[0],
+            "breakdown": "path",
+            "breakdown_limit": 3,
+        },
         "stickiness": {"period": "month"},
         "lifecycle": {"period": "month"},
         "attribution": {"goal": STEPS[1], "model": "position_based", "by": "visit.entry_page"},

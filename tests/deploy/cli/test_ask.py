@@ -92,6 +92,15 @@ def test_types_may_be_json_and_goals_are_steps(ask: Ask) -> None:
     ]
 
 
+def test_the_start_of_retention_is_a_step(ask: Ask) -> None:
+    _, script = ask(answering(ENTRY), "retention", "--option", "start=signup", *WEBSITE)
+
+    assert body_of(script) == {
+        "parameters": [{"name": "retention", "start": {"name": "signup"}}],
+        "preset": "today",
+    }
+
+
 def test_metrics_are_asked_by_dimensions(ask: Ask) -> None:
     metrics = ("--metrics", "visits,bounce_rate", "--by", "visit.channel,time:day")
     done, script = ask(answering({"visits": 3}), *metrics, *WEBSITE, "--json")

@@ -293,8 +293,15 @@ def retention(scoped: ScopedRows) -> list[ResultRow]:
 
 
 def people_of_cohorts(scoped: ScopedRows, options: Mapping[str, Any]) -> list[list[Row]]:
-    """The events of each visitor who is in a cohort."""
+    """The events of each visitor who is in a cohort, from the one that begins it."""
     people = list(grouped(scoped.events, lambda row: row["anonymous_id"]).values())
+    if "start" in options:
+        starts = [[is_step(row, options["start"]) for row in held] for held in people]
+        return [
+            held[begins.index(True) :]
+            for held, begins in zip(people, starts, strict=True)
+            if any(begins)
+        ]
     if options.get("cohort") == "first_in_range":
         return people
     width, zone = PERIODS[options.get("period", "week")], scoped.query.zone
@@ -307,6 +314,11 @@ def people_of_cohorts(scoped: ScopedRows, options: Mapping[str, Any]) -> list[li
     return [held for held in people if began(held)]
 
 
+def returns(held: list[Row], options: Mapping[str, Any]) -> list[Row]:
+    """The events of a visitor of a cohort that count as a return."""
+    return [row for row in held if "returning" not in options or is_step(row, options["returning"])]
+
+
 def cohorts(scoped: ScopedRows, people: list[list[Row]]) -> list[ResultRow]:
     """The cells of some visitors, given by their events."""
     period = scoped.query.options.get("period", "week")
@@ -315,12 +327,17 @@ def cohorts(scoped: ScopedRows, people: list[list[Row]]) -> list[ResultRow]:
         label
         for label, _ in wall_clock.points(scoped.start_ms, scoped.end_ms, zone, PERIODS[period])
     ]
+
+    def label_of(row: Row) -> str:
+        return wall_clock.bucket(row["ms"], zone, PERIODS[period])[0]
+
     came = [
-        [wall_clock.bucket(row["ms"], zone, PERIODS[period])[0] for row in held] for held in people
+        (label_of(held[0]), {label_of(row) for row in returns(held, scoped.query.options)})
+        for held in people
     ]
     result: list[ResultRow] = []
     for first, cohort in enumerate(labels):
-        members = [buckets for buckets in came if buckets[0] == cohort]
+        members = [buckets for begun, buckets in came if begun == cohort]
         for later, label in enumerate(labels[first:]):
             back = sum(label in buckets for buckets in members)
             result.append(

@@ -190,6 +190,8 @@ def test_a_share_names_no_visitor_and_no_property(docs: SharedDashboard, field: 
             docs.query({"name": "funnel_trend", "steps": [STEP, step]}),
             docs.query({"name": "goals", "goals": [step]}),
             docs.query({"name": "retention", "breakdown": field}),
+            docs.query({"name": "retention", "returning": step}),
+            docs.query({"name": "retention", "start": step, "cohort": "first_in_range"}),
             docs.metrics(metrics=["visits"], filters=[one]),
             docs.metrics(metrics=["conversions"], goals=[step]),
             docs.metrics(metrics=["visits"], dimensions=[field]),
