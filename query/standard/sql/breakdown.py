@@ -16,7 +16,7 @@ from query.request.filters import FilterField
 from query.request.property_path import is_property, is_trait, parse_property
 from query.request.suggestions import unknown_column_message
 from query.scope.profiles import PROFILE_COLUMN, PROFILE_FIELD
-from query.sql.fragment import Fragment, merge_values
+from query.sql.fragment import PLACEHOLDER, Fragment, merge_values
 from query.sql.row_definitions import first_value
 from query.sql.select import Cte
 from query.standard.declaration.query_type import QueryOptions
@@ -166,7 +166,9 @@ def chosen_values(statement: Statement) -> Statement | None:
     if all(cte.name != CHOSEN for cte in statement.ctes):
         return None
     sql = f"SELECT chosen_value FROM {CHOSEN} ORDER BY chosen_value"  # noqa: S608
-    return structs.replace(statement, sql=sql, rows_in_python=None)
+    named = {name for cte in statement.ctes for name in PLACEHOLDER.findall(cte.sql)}
+    values = {name: value for name, value in statement.values.items() if name in named}
+    return structs.replace(statement, sql=sql, values=values, rows_in_python=None)
 
 
 def with_values(statement: Statement, chosen: Sequence[str | None]) -> Statement:

@@ -114,8 +114,10 @@ def cohort_conditions(options: Retention) -> CohortConditions:
             "'start' needs 'cohort': 'first_in_range'; cohorts of 'first_ever' begin with the "
             "first event ever, whichever it is, as events before the time range are not read"
         )
-    start = options.start and step_condition(options.start, "start", "cohort_start")
-    returning = options.returning and step_condition(options.returning, "returning", "returning")
+    start, returning = (
+        step_condition(step, name, f"cohort_{name}") if step else None
+        for name, step in (("start", options.start), ("returning", options.returning))
+    )
     return CohortConditions(start, returning or Fragment("1 = 1"))
 
 
