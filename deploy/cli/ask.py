@@ -32,8 +32,8 @@ type_options = combine_options(
         "--step",
         multiple=True,
         metavar="STEP",
-        help="Step of `funnel`: a saved goal, a path that begins with /, or an event. Repeated. "
-        "goal:NAME, path:PATH and event:NAME say which is meant.",
+        help="Step of `funnel` and `funnel_trend`: a saved goal, a path that begins with /, or an "
+        "event. Repeated. goal:NAME, path:PATH and event:NAME say which is meant.",
     ),
     click.option(
         "--goal",
@@ -139,7 +139,9 @@ def ask(
     tidemark ask events_by_date --from 2026-11-01 --granularity weekly --compare previous_period
     tidemark ask funnel --step / --step /pricing --step signup
     tidemark ask goals --goal signup --goal /thanks --breakdown visit.channel
+    tidemark ask funnel_trend --step / --step signup --option order=strict --granularity weekly
     tidemark ask retention --option period=month --format csv
+    tidemark ask retention --option start=signup --option cohort=first_in_range
     tidemark ask attribution --goal signup --option model=linear
     tidemark ask --metrics visitors,bounce_rate --by visit.channel,time:day --order 'visitors desc'
     tidemark ask --metrics 'conversions(Sign-up), revenue(EUR)' --by visit.utm_campaign

@@ -70,7 +70,8 @@ class QueryTypeArguments(TimeArguments, frozen=True, kw_only=True):
         dict[str, Any],
         Meta(
             description="Options of the type, e.g. for funnel "
-            '{"steps": ["/", "/pricing", "signup"]}: a path, or the name of an event.'
+            '{"steps": ["/", "/pricing", "signup"], "order": "strict", "exclusions": ["/help"]}: a '
+            "path, or the name of an event."
         ),
     ] = {}
     link_id: Annotated[

@@ -16,6 +16,8 @@ _BODY = (
     *("orderBy", "compare", "asOf", "include_bots", "person", "id", "sortBy", "sortOrder"),
 )
 """Arguments that are members of every body; others are options of a query type."""
+_STEPS = {"attribution": ("goal",), "retention": ("start", "returning")}
+"""Options of query types that are one step."""
 _ORDER = re.compile(r"(\S+?)(?:(?:\s+|:)(asc|desc))?", re.IGNORECASE)
 
 
@@ -45,10 +47,18 @@ def _parameter(query_type: str | Mapping[str, Any], asked: dict[str, Any]) -> An
         for name in list(asked)
         if not _is_common(name) or name == "granularity"
     }
-    members = _members({**own, **options})
-    if members["name"] == "attribution" and "goal" in members:
-        members["goal"] = _step(members["goal"])
+    members = _type_members({**own, **options})
     return members["name"] if list(members) == ["name"] else members
+
+
+def _type_members(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Members of a query type, with the steps in full that are no list.
+
+    `start` among those of retention is such a step, not the first day.
+    """
+    steps = [name for name in _STEPS.get(given.get("name", ""), ()) if given.get(name) is not None]
+    others = {name: value for name, value in given.items() if name not in steps}
+    return {**_members(others), **{name: _step(given[name]) for name in steps}}
 
 
 def _is_common(name: str) -> bool:
@@ -95,6 +105,7 @@ _FORMS: Mapping[str, Any] = {
     "having": to_filters,
     "orderBy": _order,
     "steps": to_steps,
+    "exclusions": to_steps,
     "goals": to_steps,
-    "of": lambda given: _members(given) if isinstance(given, Mapping) else given,
+    "of": lambda given: _type_members(given) if isinstance(given, Mapping) else given,
 }

@@ -67,12 +67,15 @@ class TimeRange(Struct, frozen=True):
             buckets.bucket_label, periods=utc_offset_periods(self), granularity=granularity
         )
 
+    def bucket_number(self, ms: int, granularity: Granularity) -> int:
+        """The number of the bucket of an instant of the time range."""
+        return buckets.bucket_number(ms, utc_offset_periods(self), granularity)
+
     def current_bucket_label(self, now_ms: int, granularity: Granularity) -> str | None:
         """The label of the bucket that contains `now`; its numbers can still grow."""
         if not self.start_ms <= now_ms < self.end_ms:
             return None
-        number = buckets.bucket_number(now_ms, utc_offset_periods(self), granularity)
-        return self.bucket_labels(granularity)(number)
+        return self.bucket_labels(granularity)(self.bucket_number(now_ms, granularity))
 
     @property
     def days(self) -> tuple[date, date] | None:

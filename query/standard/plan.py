@@ -396,7 +396,7 @@ class BoundQuery(Struct, frozen=True):
         if self.query_type.series:
             rows = fill_series(rows, points, field_specs(self.query_type.row))
         if (rows_in_python := self.statement.rows_in_python) is not None:
-            rows = rows_in_python(rows, self.time_range, self.query.now_ms)
+            rows = rows_in_python(rows, self.time_range, self.query.now_ms, self.granularity)
         limit, offset = self.limit_offset
         if not order:
             positions = range(len(rows))[offset : offset + limit]

@@ -23,6 +23,7 @@ from query.standard.types.errors import ERRORS
 from query.standard.types.event_properties import PROPERTIES
 from query.standard.types.events import EVENTS
 from query.standard.types.funnel import FUNNEL
+from query.standard.types.funnel_trend import FUNNEL_TREND
 from query.standard.types.goals import GOALS
 from query.standard.types.imported_totals import IMPORTED
 from query.standard.types.interesting_sessions import INTERESTING
@@ -79,6 +80,7 @@ FAMILIES = (
     TODAY,
     REALTIME,
     FUNNEL,
+    FUNNEL_TREND,
     GOALS,
     PATHS,
     RETENTION,

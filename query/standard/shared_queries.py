@@ -7,13 +7,10 @@ visitors, what visitors did, ids as filters, bots.
 
 from collections.abc import Sequence
 
-from msgspec import UNSET
-
 from query.request.filter_struct import Filter, with_parts
 from query.request.query import Query
 from query.standard.declaration.query_type import QueryType
 from query.standard.query_types import QUERY_TYPES
-from query.standard.sql.breakdown import BreakdownOptions
 from query.standard.sql.steps import Step
 from schemas.errors import Forbidden
 
@@ -38,7 +35,7 @@ SHARED_TYPES = frozenset(
         *("scroll_depth_summary", "scroll_depth_distribution", "page_scroll_performance"),
         *("today_metrics", "active_stats", "realtime_pages", "realtime_referrers"),
         *("realtime_countries", "realtime_cities", "realtime_velocity", "active_visitors"),
-        *("stickiness", "lifecycle", "retention", "funnel", "goals", "paths"),
+        *("stickiness", "lifecycle", "retention", "funnel", "funnel_trend", "goals", "paths"),
         *("errors_by_type", "error_frequency", "slow_pages", "performance_by_browser"),
         *("performance_by_country", "performance_by_os", "performance_by_region"),
         *("performance_time_series", "load_time_performance", "performance_overview"),
@@ -60,8 +57,10 @@ SHARED_FIELDS = frozenset(
 )
 """Fields of filters; of the visit and of the row as well."""
 
-TYPES_WITH_OPTIONS = frozenset(("funnel", "goals", "lifecycle", "paths", "retention", "stickiness"))
-OPTIONS_OF_STEPS = ("steps", "goals")
+TYPES_WITH_OPTIONS = frozenset(
+    ("funnel", "funnel_trend", "goals", "lifecycle", "paths", "retention", "stickiness")
+)
+OPTIONS_OF_STEPS = ("steps", "exclusions", "goals", "start", "returning")
 """What the options of these types hold: a breakdown, steps or goals, and texts and numbers."""
 
 PREFIXES = ("visit.", "event.")
@@ -77,10 +76,9 @@ def check_shared_body(filters: Sequence[Filter], include_bots: bool) -> None:
 
 def check_shared_options(query_type: QueryType, options: object) -> None:
     """Forbidden when options of a type name more than a shared dashboard shows."""
-    if isinstance(options, BreakdownOptions):
-        check_shared_field(options.breakdown)
-    for steps in (getattr(options, name, UNSET) for name in OPTIONS_OF_STEPS):
-        check_shared_steps(() if steps is UNSET else steps)
+    check_shared_field(getattr(options, "breakdown", None))
+    for steps in (getattr(options, name, None) for name in OPTIONS_OF_STEPS):
+        check_shared_steps([steps] if isinstance(steps, Step) else steps or ())
     if query_type.options and query_type.name not in TYPES_WITH_OPTIONS:
         raise Forbidden(f"Query type '{query_type.name}' is not available on a shared dashboard")
 

@@ -48,15 +48,18 @@ _goals = st.builds(
     _steps,
     st.sampled_from((None, "properties.seats", "properties.price")),
 )
-_FUNNEL = _split(
-    st.fixed_dictionaries(
-        {
-            "steps": st.lists(_steps, min_size=2, max_size=4),
-            "window": st.sampled_from((900, 36_000, 604_800)),
-            "by": st.sampled_from(("visitor", "session")),
-        }
-    )
+_SEQUENCE = st.fixed_dictionaries(
+    {
+        "steps": st.lists(_steps, min_size=2, max_size=4),
+        "window": st.sampled_from((900, 36_000, 604_800)),
+        "by": st.sampled_from(("visitor", "session")),
+    },
+    optional={
+        "order": st.sampled_from(("sequence", "strict")),
+        "exclusions": st.lists(_steps, min_size=1, max_size=2),
+    },
 )
+_FUNNEL = _split(_SEQUENCE)
 _GOALS = st.builds(
     lambda own, touch: {**own, "attribution": touch} if touch and "breakdown" in own else own,
     _split(st.fixed_dictionaries({"goals": st.lists(_goals, min_size=1, max_size=3)})),
@@ -69,9 +72,23 @@ _PATHS = _split(
 )
 _PERIOD = st.fixed_dictionaries({"period": st.sampled_from(("day", "week", "month"))})
 _RETENTION = _split(
-    st.fixed_dictionaries(
-        {"period": st.sampled_from(("day", "week", "month"))},
-        optional={"cohort": st.sampled_from(("first_ever", "first_in_range"))},
+    st.one_of(
+        st.fixed_dictionaries(
+            {"period": st.sampled_from(("day", "week", "month"))},
+            optional={"cohort": st.sampled_from(("first_ever", "first_in_range"))},
+        ),
+        st.fixed_dictionaries(
+            {
+                "period": st.sampled_from(("day", "week", "month")),
+                "cohort": st.just("first_in_range"),
+                "start": _steps,
+            },
+            optional={"returning": _steps},
+        ),
+        st.fixed_dictionaries(
+            {"period": st.sampled_from(("day", "week", "month")), "returning": _steps},
+            optional={"cohort": st.sampled_from(("first_ever", "first_in_range"))},
+        ),
     )
 )
 _ATTRIBUTION = st.fixed_dictionaries(
@@ -122,6 +139,7 @@ def options(day: date) -> st.SearchStrategy[Any]:
     return st.fixed_dictionaries(
         {
             "funnel": _FUNNEL,
+            "funnel_trend": _SEQUENCE,
             "goals": _GOALS,
             "paths": _PATHS,
             "retention": _RETENTION,

@@ -43,6 +43,7 @@ STEPS = [{"path": "/"}, {"path": "/a"}, {"event": "signup"}]
 OPTIONS: Sequence[Mapping[str, Any]] = (
     {
         "funnel": {"steps": STEPS, "window": 900, "by": "visitor"},
+        "funnel_trend": {"steps": STEPS[:2]},
         "goals": {"goals": [*STEPS, {"event": "signup", "value": "properties.price"}]},
         "paths": {"max_steps": 3, "from": "/"},
         "retention": {"period": "day"},
@@ -52,10 +53,21 @@ OPTIONS: Sequence[Mapping[str, Any]] = (
         "visitors": {"of": {"name": "funnel", "steps": STEPS, "step": 2, "outcome": "dropped"}},
     },
     {
-        "funnel": {"steps": STEPS[:2], "window": 36_000, "by": "session"},
+        "funnel": {
+            "steps": STEPS[:2],
+            "window": 36_000,
+            "by": "session",
+            "exclusions": [{"path": "/pricing"}, {"event": "page_exit"}],
+        },
+        "funnel_trend": {"steps": STEPS[:2], "window": 3_600, "by": "session"},
         "goals": {"goals": [{"path": "/pricing", "filters": [GERMAN]}]},
         "paths": {"max_steps": 5, "to": "/a"},
-        "retention": {"period": "week"},
+        "retention": {
+            "period": "week",
+            "cohort": "first_in_range",
+            "start": STEPS[1],
+            "returning": STEPS[2],
+        },
         "stickiness": {"period": "week"},
         "lifecycle": {"period": "week"},
         "attribution": {
@@ -66,14 +78,25 @@ OPTIONS: Sequence[Mapping[str, Any]] = (
         "visitors": {"of": {"name": "paths", "path": "/ → /a", "max_steps": 2}},
     },
     {
-        "funnel": {"steps": STEPS, "breakdown": "channel", "breakdown_limit": 2},
+        "funnel": {
+            "steps": STEPS,
+            "order": "strict",
+            "breakdown": "channel",
+            "breakdown_limit": 2,
+        },
+        "funnel_trend": {"steps": STEPS, "window": 36_000, "order": "strict"},
         "goals": {
             "goals": [*STEPS, {"path": "/a", "value": "properties.price"}],
             "breakdown": "properties.plan",
             "breakdown_limit": 2,
         },
         "paths": {"max_steps": 3, "breakdown": "visit.device_type"},
-        "retention": {"period": "day", "breakdown": "path", "breakdown_limit": 3},
+        "retention": {
+            "period": "day",
+            "returning": STEPS[0],
+            "breakdown": "path",
+            "breakdown_limit": 3,
+        },
         "stickiness": {"period": "month"},
         "lifecycle": {"period": "month"},
         "attribution": {"goal": STEPS[1], "model": "position_based", "by": "visit.entry_page"},

@@ -132,12 +132,13 @@ class QueryType(Struct, frozen=True, kw_only=True, eq=False):
     @property
     def series(self) -> bool:
         """Whether the result is one row for every bucket, filled with zeros."""
-        return self.starts_with_time and not self.sparse and not self.finished_in_python
+        return self.starts_with_time and not self.sparse and not self.makes_buckets
 
     @property
-    def finished_in_python(self) -> bool:
-        """Whether Python makes the rows from those of SQL."""
-        return _example_statement(self).rows_in_python is not None
+    def makes_buckets(self) -> bool:
+        """Whether Python makes the rows of its buckets, which have a width of its own."""
+        statement = _example_statement(self)
+        return statement.rows_in_python is not None and statement.granularity is not None
 
     @property
     def time_range_override(self) -> TimeRangeOverride:

@@ -34,8 +34,9 @@ TimeRangeOverride = Callable[[TimeRange, int], TimeRange]
 """The time range that is read, from the requested one and the current time."""
 RangeValues = Callable[[TimeRange, int], Mapping[str, object]]
 """Values that depend on the time range of the result and the current time."""
-RowsInPython = Callable[[Sequence[Row], TimeRange, int], Sequence[Row]]
-"""Makes the result's rows from all SQL rows, the time range and the current time."""
+RowsInPython = Callable[[Sequence[Row], TimeRange, int, Granularity], Sequence[Row]]
+"""Makes the result's rows from all SQL rows (of a series those of all buckets), the time range, the
+current time and the width of the buckets."""
 
 
 def same_range(time_range: TimeRange) -> TimeRange:

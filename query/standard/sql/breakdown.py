@@ -8,7 +8,7 @@ A type declares the CTE `value_sizes` with a row for each `breakdown_value` and 
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, Protocol
 
 from msgspec import Meta, Struct, structs
 
@@ -16,7 +16,7 @@ from query.request.filters import FilterField
 from query.request.property_path import is_property, is_trait, parse_property
 from query.request.suggestions import unknown_column_message
 from query.scope.profiles import PROFILE_COLUMN, PROFILE_FIELD
-from query.sql.fragment import Fragment, merge_values
+from query.sql.fragment import PLACEHOLDER, Fragment, merge_values
 from query.sql.row_definitions import first_value
 from query.sql.select import Cte
 from query.standard.declaration.query_type import QueryOptions
@@ -41,11 +41,24 @@ IDS = frozenset({"event_id", "anonymous_id", "session_id"})
 CHOSEN = "chosen_values"
 
 
+BreakdownLimit = Annotated[int, Meta(ge=1, le=MAX_VALUES)]
+
+
 class BreakdownOptions(QueryOptions, frozen=True, kw_only=True):
     """Options of a type that has a breakdown."""
 
     breakdown: StepText | None = None
-    breakdown_limit: Annotated[int, Meta(ge=1, le=MAX_VALUES)] | None = None
+    breakdown_limit: BreakdownLimit | None = None
+
+
+class HasBreakdown(Protocol):
+    """`BreakdownOptions`, or options with the same members and another base."""
+
+    @property
+    def breakdown(self) -> str | None: ...
+
+    @property
+    def breakdown_limit(self) -> int | None: ...
 
 
 class BreakdownGroup(Struct, frozen=True, forbid_unknown_fields=True):
@@ -72,7 +85,7 @@ class Breakdown(Struct, frozen=True):
         return merge_values(self.value.values, {"breakdown_limit": self.limit})
 
 
-def parse_breakdown(options: BreakdownOptions) -> Breakdown | None:
+def parse_breakdown(options: HasBreakdown) -> Breakdown | None:
     """The breakdown that the options ask for; Malformed when its field cannot be one."""
     name = options.breakdown
     if name is None:
@@ -153,7 +166,9 @@ def chosen_values(statement: Statement) -> Statement | None:
     if all(cte.name != CHOSEN for cte in statement.ctes):
         return None
     sql = f"SELECT chosen_value FROM {CHOSEN} ORDER BY chosen_value"  # noqa: S608
-    return structs.replace(statement, sql=sql, rows_in_python=None)
+    named = {name for cte in statement.ctes for name in PLACEHOLDER.findall(cte.sql)}
+    values = {name: value for name, value in statement.values.items() if name in named}
+    return structs.replace(statement, sql=sql, values=values, rows_in_python=None)
 
 
 def with_values(statement: Statement, chosen: Sequence[str | None]) -> Statement:

@@ -89,6 +89,11 @@ def resolve_step(step: StepT, saved: SavedRecords, path: str) -> StepT:
     return with_currency(resolved, saved)
 
 
+def resolve_steps(steps: Sequence[StepT], saved: SavedRecords, path: str) -> list[StepT]:
+    """The steps of a list, resolved."""
+    return [resolve_step(step, saved, f"{path}[{i}]") for i, step in enumerate(steps)]
+
+
 def saved_step(goal: Goal, saved: SavedRecords = NOTHING_SAVED) -> GoalStep:
     """A saved goal as a step."""
     return with_currency(GoalStep(**goal_members(goal)), saved)
@@ -117,6 +122,11 @@ def step_condition(
     )
     condition = all_of(event_condition(step.event, step.path, f"{prefix}_is"), where)
     return Fragment(f"({condition.text})", condition.values)
+
+
+def step_conditions(steps: Sequence[Step], path: str, prefix: str) -> list[Fragment]:
+    """The conditions of the steps of a list."""
+    return [step_condition(s, f"{path}[{i}]", f"{prefix}{i}") for i, s in enumerate(steps)]
 
 
 def goal_value(goal: GoalStep, path: str, prefix: str) -> Fragment | None:

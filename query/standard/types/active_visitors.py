@@ -98,7 +98,9 @@ def thirty_days(time_range: TimeRange) -> TimeRange:
     return structs.replace(time_range, start_ms=start_ms)
 
 
-def active_visitor_rows(rows: Sequence[Row], time_range: TimeRange, now_ms: int) -> Sequence[Row]:
+def active_visitor_rows(
+    rows: Sequence[Row], time_range: TimeRange, now_ms: int, *_: object
+) -> Sequence[Row]:
     """A row for each day of the time range that has begun, from the changes up to it."""
     points = time_range.points(Granularity.DAILY)
     days = [point.bucket for point in points]

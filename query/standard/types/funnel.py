@@ -9,11 +9,12 @@ from functools import partial
 from itertools import groupby
 from typing import Annotated, Literal, Self
 
-from msgspec import UNSET, Meta, Struct, structs
+from msgspec import UNSET, Meta, Struct, field, structs
 
 from query.engine.engine import Row
 from query.request.subject import SubjectKind
 from query.sql.fragment import Fragment, merge_values
+from query.sql.row_definitions import PAGE_EXIT
 from query.sql.select import Cte
 from query.standard.declaration.fields import (
     FieldSpec,
@@ -23,34 +24,39 @@ from query.standard.declaration.fields import (
     Percent,
     rounded_seconds,
 )
-from query.standard.declaration.query_type import QueryType
+from query.standard.declaration.query_type import QueryOptions, QueryType
 from query.standard.declaration.statement import Statement
 from query.standard.sql.breakdown import (
     GROUP_COLUMNS,
     NO_GROUP_COLUMNS,
     Breakdown,
-    BreakdownOptions,
+    BreakdownLimit,
     absent_fields,
     parse_breakdown,
 )
 from query.standard.sql.definitions import HIGH_RANK, LOW_RANK
-from query.standard.sql.funnel_steps import completed_ctes
-from query.standard.sql.steps import Step, resolve_step, step_condition
+from query.standard.sql.funnel_steps import ACTOR_GROUPS, completed_ctes
+from query.standard.sql.steps import Step, StepText, resolve_steps, step_conditions
 from schemas.registry import SavedRecords
 from schemas.tables import EVENTS
 
 MAX_STEPS = 10
+MAX_EXCLUSIONS = 5
 DAY_SECONDS = 86_400
 SECONDS = FieldSpec(("_low", "_high", "_count"), rounded_seconds, "seconds")
 
 
-class FunnelOptions(BreakdownOptions, frozen=True):
-    """Options of the request."""
+class FunnelSequence(QueryOptions, frozen=True):
+    """The steps, and who completes them."""
 
     steps: Annotated[list[Step], Meta(min_length=2, max_length=MAX_STEPS)]
     window: Annotated[int, Meta(ge=1, le=400 * DAY_SECONDS)] = 7 * DAY_SECONDS
     """Seconds from the first step to the last."""
     by: Literal["visitor", "session"] = "visitor"
+    order: Literal["sequence", "strict"] = "sequence"
+    """Whether other rows than page exits may lie between steps: not if it is strict."""
+    exclusions: Annotated[list[Step], Meta(max_length=MAX_EXCLUSIONS)] = field(default_factory=list)
+    """Rows that may not lie between steps."""
 
     @property
     def key(self) -> str:
@@ -58,16 +64,22 @@ class FunnelOptions(BreakdownOptions, frozen=True):
         return "visitor_hash" if self.by == "visitor" else "session_hash"
 
     @classmethod
-    def example(cls) -> "FunnelOptions":
+    def example(cls) -> Self:
         """Two page views in order."""
         return cls([Step(path="/0"), Step(path="/next/0")])
 
     def resolve(self, saved: SavedRecords, path: str) -> Self:
         """The options with saved goals and segments in place of their names."""
-        steps = [
-            resolve_step(step, saved, f"{path}.steps[{i}]") for i, step in enumerate(self.steps)
-        ]
-        return structs.replace(self, steps=steps)
+        steps = resolve_steps(self.steps, saved, f"{path}.steps")
+        exclusions = resolve_steps(self.exclusions, saved, f"{path}.exclusions")
+        return structs.replace(self, steps=steps, exclusions=exclusions)
+
+
+class FunnelOptions(FunnelSequence, frozen=True, kw_only=True):
+    """Options of the request."""
+
+    breakdown: StepText | None = None
+    breakdown_limit: BreakdownLimit | None = None
 
 
 class FunnelStep(Struct, frozen=True):
@@ -97,24 +109,40 @@ def funnel_statement(options: FunnelOptions) -> Statement:
 
 
 class FunnelSteps(Struct, frozen=True):
-    """The CTEs up to `completed` and `actor_groups`, and their bound values."""
+    """The CTEs up to `completed`, with those of a value or of groups, and their bound values."""
 
     ctes: tuple[Cte, ...]
     values: dict[str, object]
 
 
 def funnel_steps(options: FunnelOptions, breakdown: Breakdown | None) -> FunnelSteps:
-    """The CTEs that find who completed which step."""
-    conditions: list[Fragment] = [
-        step_condition(s, f"steps[{i}]", f"step{i}") for i, s in enumerate(options.steps)
-    ]
-    ctes = completed_ctes(options.key, [condition.text for condition in conditions], breakdown)
+    """The CTEs that find who completed which step, with a breakdown up to `actor_groups`."""
+    if breakdown is None:
+        return sequence_steps(options)
+    steps = sequence_steps(options, breakdown.value.text)
+    return FunnelSteps((*steps.ctes, *ACTOR_GROUPS), merge_values(steps.values, breakdown.values))
+
+
+def sequence_steps(options: FunnelSequence, value: str = "") -> FunnelSteps:
+    """The CTEs that find who completed which step, with a value up to `actor_values`."""
+    conditions = step_conditions(options.steps, "steps", "step")
+    interruption = funnel_interruption(options)
+    texts = [condition.text for condition in conditions]
     values = merge_values(
         *(condition.values for condition in conditions),
+        interruption.values,
         {"window_ms": options.window * 1000},
-        breakdown.values if breakdown else {},
     )
-    return FunnelSteps(ctes, values)
+    return FunnelSteps(completed_ctes(options.key, texts, interruption.text, value), values)
+
+
+def funnel_interruption(options: FunnelSequence) -> Fragment:
+    """The condition on rows that may not lie between two steps; empty where all may."""
+    conditions = step_conditions(options.exclusions, "exclusions", "exclusion")
+    if options.order == "strict":
+        conditions = [Fragment(f"name IS DISTINCT FROM '{PAGE_EXIT}'"), *conditions]
+    values = merge_values(*(condition.values for condition in conditions))
+    return Fragment(" OR ".join(condition.text for condition in conditions), values)
 
 
 def _ranked_completions(*, grouped: bool) -> Cte:

@@ -36,9 +36,9 @@ from query.standard.sql.steps import (
     Step,
     goal_currency,
     goal_value,
-    resolve_step,
+    resolve_steps,
     saved_step,
-    step_condition,
+    step_conditions,
     sum_of_one_currency,
     value_check,
 )
@@ -70,10 +70,7 @@ class Goals(BreakdownOptions, frozen=True):
         """The options with saved goals and segments in place of their names."""
         if self.goals is UNSET:
             return structs.replace(self, goals=_all_goals(saved, path))
-        goals = [
-            resolve_step(goal, saved, f"{path}.goals[{i}]") for i, goal in enumerate(self.goals)
-        ]
-        return structs.replace(self, goals=goals)
+        return structs.replace(self, goals=resolve_steps(self.goals, saved, f"{path}.goals"))
 
 
 def _all_goals(saved: SavedRecords, path: str) -> list[GoalStep]:
@@ -137,7 +134,7 @@ def goals_statement(options: Goals) -> Statement:
 
 def goal_conditions(goals: Sequence[Step]) -> list[Fragment]:
     """The condition on rows that reach each goal."""
-    return [step_condition(goal, f"goals[{i}]", f"goal{i}") for i, goal in enumerate(goals)]
+    return step_conditions(goals, "goals", "goal")
 
 
 def goal_breakdown(options: Goals) -> Breakdown | None:

@@ -88,7 +88,7 @@ def with_period_before(width: Granularity, time_range: TimeRange) -> TimeRange:
 
 
 def lifecycle_rows(
-    width: Granularity, rows: Sequence[Row], time_range: TimeRange, now_ms: int
+    width: Granularity, rows: Sequence[Row], time_range: TimeRange, now_ms: int, *_: object
 ) -> Sequence[Row]:
     """A row for each period of the time range that has begun."""
     points = with_period_before(width, time_range).points(width)

@@ -83,7 +83,7 @@ LATEST = Cte(
 )
 
 
-def minute_rows(rows: Sequence[Row], _: TimeRange, now_ms: int) -> Sequence[Row]:
+def minute_rows(rows: Sequence[Row], _: TimeRange, now_ms: int, *__: object) -> Sequence[Row]:
     """A row for each of the last minutes and the current one; zeros where nothing happened."""
     by_minute = {row[0]: row for row in rows}
     last = now_ms - now_ms % MINUTE_MS

@@ -32,7 +32,13 @@ from query.standard.types.goals import (
     goal_ctes,
 )
 from query.standard.types.paths import Paths, name_pages, path_ctes, path_label, path_values
-from query.standard.types.retention import VALUE_SIZES, WIDTHS, Retention, first_seen
+from query.standard.types.retention import (
+    VALUE_SIZES,
+    WIDTHS,
+    Retention,
+    cohort_conditions,
+    first_seen,
+)
 from schemas.errors import Malformed
 
 SELECTED = "selected_visitors"
@@ -196,6 +202,8 @@ class RetentionVisitors(Retention, frozen=True, kw_only=True, tag_field="name", 
         breakdown = parse_breakdown(self)
         condition = group_condition(breakdown, self.group)
         groups = (VALUE_SIZES, *GROUP_CTES) if breakdown else ()
+        conditions = cohort_conditions(self)
+        start = "JOIN first_seen ON cohort_visitor = visitor_hash" if self.start else ""
         returned = "IN" if self.outcome == "returned" else "NOT IN"
         selected = f"""
             SELECT cohort_visitor AS selected_visitor
@@ -206,14 +214,18 @@ class RetentionVisitors(Retention, frozen=True, kw_only=True, tag_field="name", 
                AND cohort_visitor {returned} (
                        SELECT visitor_hash
                          FROM scoped
+                         {start}
                         WHERE bucket = $returned_in
                           AND visitor_hash IS NOT NULL
+                          AND {conditions.since_start}
+                          AND {conditions.returning.text}
                    )
         """  # noqa: S608
         return Selection(
-            ctes=(first_seen(self, breakdown), *groups, Cte(SELECTED, selected)),
+            ctes=(first_seen(self, conditions, breakdown), *groups, Cte(SELECTED, selected)),
             values=merge_values(
                 {"cohort": self._bucket(0), "returned_in": self._bucket(self.after)},
+                conditions.values,
                 condition.values,
                 breakdown.values if breakdown else {},
             ),

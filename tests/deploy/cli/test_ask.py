@@ -73,18 +73,32 @@ def test_a_page_says_how_many_rows_there_are(ask: Ask) -> None:
 
 
 def test_types_may_be_json_and_goals_are_steps(ask: Ask) -> None:
-    funnel = '{"name": "funnel", "id": "a", "steps": ["/", "b"]}'
+    funnel = '{"name": "funnel", "id": "a", "steps": ["/", "b"], "exclusions": ["/help"]}'
     _, script = ask(answering(ENTRY), funnel, "summary", *WEBSITE)
     split = ("--breakdown", "visit.channel")
     _, goals = ask(answering(ENTRY), "goals", "--goal", "/a", *split, *WEBSITE)
 
     assert body_of(script)["parameters"] == [
-        {"name": "funnel", "id": "a", "steps": [{"name": "/"}, {"name": "b"}]},
+        {
+            "name": "funnel",
+            "id": "a",
+            "steps": [{"name": "/"}, {"name": "b"}],
+            "exclusions": [{"name": "/help"}],
+        },
         "summary",
     ]
     assert body_of(goals)["parameters"] == [
         {"name": "goals", "goals": [{"name": "/a"}], "breakdown": "visit.channel"}
     ]
+
+
+def test_the_start_of_retention_is_a_step(ask: Ask) -> None:
+    _, script = ask(answering(ENTRY), "retention", "--option", "start=signup", *WEBSITE)
+
+    assert body_of(script) == {
+        "parameters": [{"name": "retention", "start": {"name": "signup"}}],
+        "preset": "today",
+    }
 
 
 def test_metrics_are_asked_by_dimensions(ask: Ask) -> None:

@@ -69,33 +69,78 @@ def funnel(scoped: ScopedRows) -> list[ResultRow]:
 
 def walks_of(scoped: ScopedRows, options: Mapping[str, Any]) -> list[Walk]:
     """What each visitor or session that begins the funnel did, and the steps that it reached."""
-    window_ms = options.get("window", 7 * 86_400) * 1000
     key = "session_id" if options.get("by") == "session" else "anonymous_id"
     walks = [
-        (events, walked(events, options["steps"], window_ms))
+        (events, walked(events, options["steps"], window_of(options), breaks(options)))
         for events in grouped(scoped.events, lambda row: row[key]).values()
     ]
     return [walk for walk in walks if walk[1]]
 
 
+def funnel_trend(scoped: ScopedRows) -> list[ResultRow]:
+    """Walks by the bucket of their first row that is a first step."""
+    options = scoped.query.options
+    walks = walks_of(scoped, options)
+    known_until = min(scoped.end_ms, NOW) - window_of(options)
+    zone, granularity = scoped.query.zone, scoped.query.granularity
+    result: list[ResultRow] = []
+    for point in scoped.points:
+        here = [steps for events, steps in walks if scoped.bucket(entry(events, options)) == point]
+        converted = sum(len(options["steps"]) - 1 in steps for steps in here)
+        result.append(
+            {
+                "date": point[0],
+                "entered": len(here),
+                "converted": converted,
+                "conversion_rate": percent(converted, len(here)),
+                "complete": False,
+            }
+        )
+    # a bucket is over when a later one has begun
+    over = wall_clock.bucket(known_until, zone, granularity)
+    begun = scoped.points.index(over) if over in scoped.points else 0
+    return [{**row, "complete": i < begun} for i, row in enumerate(result)]
+
+
+def entry(events: list[Row], options: Mapping[str, Any]) -> Row:
+    """The first row that is a first step."""
+    return next(row for row in events if is_step(row, options["steps"][0]))
+
+
+def window_of(options: Mapping[str, Any]) -> int:
+    """Milliseconds from the first step to the last."""
+    return int(options.get("window", 7 * 86_400)) * 1000
+
+
 def begun_by(options: Mapping[str, Any], walk: Walk) -> str | None:
     """The value of the first row that is a first step."""
-    first = next(row for row in walk[0] if is_step(row, options["steps"][0]))
-    return value_of(first, options["breakdown"])
+    return value_of(entry(walk[0], options), options["breakdown"])
 
 
-def walked(events: list[Row], steps: list[Step], window_ms: int) -> dict[int, int | None]:
+def breaks(options: Mapping[str, Any]) -> Callable[[Row], bool]:
+    """Says whether a row breaks a chain that it lies in, between the rows of two steps."""
+    excluded, strict = options.get("exclusions", ()), options.get("order") == "strict"
+    return lambda row: (
+        (strict and row["name"] != "page_exit") or any(is_step(row, each) for each in excluded)
+    )
+
+
+def walked(
+    events: list[Row], steps: list[Step], window_ms: int, is_break: Callable[[Row], bool]
+) -> dict[int, int | None]:
     """The steps that one reached, with the time since the step before when they first did."""
     found: dict[int, int | None] = {}
+    broken = [is_break(row) for row in events]
     before: list[set[int]] = []
     for number, step in enumerate(steps):
         here: list[set[int]] = []
         for i, row in enumerate(events):
-            begun = {row["ms"]} if number == 0 else set().union(*before[:i])
+            unbroken = [j for j in range(i) if not any(broken[j + 1 : i])] if number else []
+            begun = set().union(*(before[j] for j in unbroken)) if number else {row["ms"]}
             alive = {at for at in begun if row["ms"] - at <= window_ms}
             here.append(alive if is_step(row, step) else set())
             if here[-1] and number not in found:
-                earlier = [events[j]["ms"] for j in range(i) if number and before[j]]
+                earlier = [events[j]["ms"] for j in unbroken if before[j]]
                 found[number] = row["ms"] - max(earlier) if number else None
         before = here
     return found
@@ -248,8 +293,15 @@ def retention(scoped: ScopedRows) -> list[ResultRow]:
 
 
 def people_of_cohorts(scoped: ScopedRows, options: Mapping[str, Any]) -> list[list[Row]]:
-    """The events of each visitor who is in a cohort."""
+    """The events of each visitor who is in a cohort, from the one that begins it."""
     people = list(grouped(scoped.events, lambda row: row["anonymous_id"]).values())
+    if "start" in options:
+        starts = [[is_step(row, options["start"]) for row in held] for held in people]
+        return [
+            held[begins.index(True) :]
+            for held, begins in zip(people, starts, strict=True)
+            if any(begins)
+        ]
     if options.get("cohort") == "first_in_range":
         return people
     width, zone = PERIODS[options.get("period", "week")], scoped.query.zone
@@ -262,6 +314,11 @@ def people_of_cohorts(scoped: ScopedRows, options: Mapping[str, Any]) -> list[li
     return [held for held in people if began(held)]
 
 
+def returns(held: list[Row], options: Mapping[str, Any]) -> list[Row]:
+    """The events of a visitor of a cohort that count as a return."""
+    return [row for row in held if "returning" not in options or is_step(row, options["returning"])]
+
+
 def cohorts(scoped: ScopedRows, people: list[list[Row]]) -> list[ResultRow]:
     """The cells of some visitors, given by their events."""
     period = scoped.query.options.get("period", "week")
@@ -270,12 +327,17 @@ def cohorts(scoped: ScopedRows, people: list[list[Row]]) -> list[ResultRow]:
         label
         for label, _ in wall_clock.points(scoped.start_ms, scoped.end_ms, zone, PERIODS[period])
     ]
+
+    def label_of(row: Row) -> str:
+        return wall_clock.bucket(row["ms"], zone, PERIODS[period])[0]
+
     came = [
-        [wall_clock.bucket(row["ms"], zone, PERIODS[period])[0] for row in held] for held in people
+        (label_of(held[0]), {label_of(row) for row in returns(held, scoped.query.options)})
+        for held in people
     ]
     result: list[ResultRow] = []
     for first, cohort in enumerate(labels):
-        members = [buckets for buckets in came if buckets[0] == cohort]
+        members = [buckets for begun, buckets in came if begun == cohort]
         for later, label in enumerate(labels[first:]):
             back = sum(label in buckets for buckets in members)
             result.append(
@@ -300,6 +362,7 @@ def ends(label: str, period: str, zone: str) -> int:
 
 STEPS: Oracles = {
     "funnel": Oracle(funnel, 1_000),
+    "funnel_trend": Oracle(funnel_trend, series=True),
     "goals": Oracle(goals, 2_000),
     "paths": Oracle(paths),
     "retention": Oracle(retention, 10_000),

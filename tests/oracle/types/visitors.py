@@ -17,6 +17,7 @@ from tests.oracle.types.funnel_goals_paths_retention import (
     called,
     is_step,
     people_of_cohorts,
+    returns,
     touched,
     walks_of,
     ways_of,
@@ -65,7 +66,8 @@ def of_retention(scoped: ScopedRows, of: Options) -> set[Any]:
     return {
         held[0]["anonymous_id"]
         for held in people
-        if label(held[0]) == of["date"] and stays is (later.isoformat() in map(label, held))
+        if label(held[0]) == of["date"]
+        and stays is (later.isoformat() in map(label, returns(held, of)))
     }
 
 

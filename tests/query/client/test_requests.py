@@ -56,13 +56,30 @@ def test_the_goal_of_attribution_may_be_a_text(playing: Playing, goal: Any) -> N
     assert body_of(script)["parameters"] == [{"name": "attribution", "goal": {"name": "Purchase"}}]
 
 
+def test_the_start_of_retention_is_a_step_and_that_of_a_request_is_a_day(playing: Playing) -> None:
+    client, script = playing(answering({**ENTRY, "parameter": "retention"}))
+    asked = {"name": "retention", "start": "event:signup", "cohort": "first_in_range"}
+
+    client.ask(asked, returning="/thanks", start="2026-11-01", end="2026-11-30", website_id="w")
+
+    assert body_of(script) == {
+        "parameters": [
+            {**asked, "start": {"event": "signup"}, "returning": {"name": "/thanks"}},
+        ],
+        "startDate": "2026-11-01",
+        "endDate": "2026-11-30",
+    }
+
+
 def test_the_question_of_visitors_has_its_steps_in_full(playing: Playing) -> None:
     client, script = playing(answering(ENTRY))
     of = {"name": "funnel", "steps": ["/", "event:signup"], "step": 2, "outcome": "dropped"}
+    excluded = {"exclusions": ["/help"]}
 
-    client.ask("visitors", of=of, website_id="w", preset="today")
+    client.ask("visitors", of={**of, **excluded}, website_id="w", preset="today")
 
-    assert body_of(script)["parameters"] == [{"name": "visitors", "of": {**of, "steps": STEPS}}]
+    in_full = {**of, "steps": STEPS, "exclusions": [{"name": "/help"}]}
+    assert body_of(script)["parameters"] == [{"name": "visitors", "of": in_full}]
 
 
 def test_every_query_type_of_a_list_has_members_of_its_own(playing: Playing) -> None:

@@ -105,6 +105,9 @@ def test_an_entry_has_description_and_fields_of_the_catalogue(subtests: pytest.S
 
 
 def test_options_granularity_and_limits_are_named() -> None:
-    assert "Options: steps, window, by, breakdown, breakdown_limit<" in ENTRIES["funnel"]
+    assert (
+        "Options: steps, window, by, order, exclusions, breakdown, breakdown_limit<"
+        in ENTRIES["funnel"]
+    )
     assert "Rows: 1000 by default, at most 10000<" in ENTRIES["funnel"]
     assert "Granularity: " in ENTRIES["events_by_date"]

@@ -3,7 +3,9 @@
 from collections.abc import Sequence
 from typing import Any
 
-from tests.query.lake import a_view
+from query.standard.sql.steps import Step
+from query.standard.types.retention import RETENTION, Retention
+from tests.query.lake import a_view, an_event
 from tests.query.metrics_queries import ask
 from tests.query.query_service import InProcessService
 
@@ -62,6 +64,65 @@ def test_cohorts_are_of_the_first_event_ever(service: InProcessService) -> None:
     listed = {"name": "retention", "date": "2026-11-16"}
     found = service.rows({"name": "visitors", "of": listed}, **span)
     assert {row["visitor_id"] for row in found} == {"u3", "u4"}
+
+
+def test_cohorts_begin_and_return_by_steps(service: InProcessService) -> None:
+    def rows(visitor: str, *rows_of: tuple[str, str]) -> None:
+        for name, instant in rows_of:
+            row = a_view if name.startswith("/") else an_event
+            service.holds(row(name, visitor=visitor, session=visitor, at=f"2026-11-{instant}:00Z"))
+
+    rows("u1", ("/", "16T12:00"), ("signup", "17T12:00"), ("order", "18T12:00"))
+    rows("u1", ("order", "24T12:00"))
+    # ordered before the start only
+    rows("u2", ("order", "16T12:00"), ("signup", "17T12:00"), ("/", "25T12:00"))
+    rows("u3", ("/", "16T12:00"), ("signup", "24T12:00"), ("order", "24T12:01"))
+    rows("u4", ("/", "16T12:00"))
+    signup, order = {"event": "signup"}, {"event": "order"}
+    span = {"startDate": "2026-11-16", "endDate": "2026-11-29"}
+    in_range = {"cohort": "first_in_range"}
+
+    def sizes(**options: Any) -> list[tuple[Any, ...]]:
+        found = service.rows({"name": "retention", **options}, **span)
+        return [tuple(row.values())[1:4] for row in found]
+
+    assert sizes() == [(0, 4, 4), (1, 4, 3), (0, 0, 0)]
+    assert sizes(start=signup, **in_range) == [(0, 2, 2), (1, 2, 2), (0, 1, 1)]
+    assert sizes(start=signup, returning=order, **in_range) == [(0, 2, 1), (1, 2, 1), (0, 1, 1)]
+    assert sizes(returning=order) == [(0, 4, 2), (1, 4, 2), (0, 0, 0)]
+    assert sizes(start=order, returning=order, **in_range) == [(0, 2, 2), (1, 2, 1), (0, 1, 1)]
+    nobody = {"event": "order", "filters": [{"field": "path", "op": "eq", "value": "/no"}]}
+    assert sizes(start=signup, returning=nobody, **in_range) == [(0, 2, 0), (1, 2, 0), (0, 1, 0)]
+    of = {"name": "retention", "start": signup, "returning": order, **in_range}
+    listed = {**of, "date": "2026-11-16", "outcome": "not_returned"}
+    found = service.rows({"name": "visitors", "of": listed}, **span)
+    assert [row["visitor_id"] for row in found] == ["u2"]
+
+
+def test_a_start_is_in_the_time_range(service: InProcessService) -> None:
+    def error(**options: Any) -> str:
+        [entry] = service.query({"name": "retention", **options}).json["data"]
+        return str(entry["error"])
+
+    assert error(start={"event": "signup"}) == (
+        "'start' needs 'cohort': 'first_in_range'; cohorts of 'first_ever' begin with the first "
+        "event ever, whichever it is, as events before the time range are not read"
+    )
+    assert error(returning={"goal": "Order"}) == (
+        "Unknown goal 'Order' in 'parameters[0].returning'; there are none, leave it out"
+    )
+    assert error(returning={}) == (
+        "'returning' must have one of 'event', 'path', 'goal' and 'name'"
+    )
+
+
+def test_rollups_have_no_events_of_steps() -> None:
+    [retention] = RETENTION
+    order = Step(event="order")
+
+    assert retention.rollup_plan(Retention(returning=order)) is None
+    assert retention.rollup_plan(Retention(cohort="first_in_range", start=order)) is None
+    assert retention.rollup_plan(Retention()) is not None
 
 
 def test_ids_of_one_day_are_told(service: InProcessService) -> None:
