@@ -42,6 +42,7 @@ from query.standard.types.technology import TECHNOLOGY
 from query.standard.types.time_on_page import PAGES
 from query.standard.types.today import TODAY
 from query.standard.types.top_lists import TOPS
+from query.standard.types.visit_frequency import VISIT_FREQUENCY
 from query.standard.types.visitor_profiles import PROFILES
 from query.standard.types.visitor_timeline import TIMELINE
 from query.standard.types.visitors import VISITORS
@@ -83,6 +84,7 @@ FAMILIES = (
     PATHS,
     RETENTION,
     ACTIVE_VISITORS,
+    VISIT_FREQUENCY,
     LIFECYCLE,
     ATTRIBUTION,
     TIMELINE,

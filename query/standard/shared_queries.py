@@ -38,7 +38,7 @@ SHARED_TYPES = frozenset(
         *("scroll_depth_summary", "scroll_depth_distribution", "page_scroll_performance"),
         *("today_metrics", "active_stats", "realtime_pages", "realtime_referrers"),
         *("realtime_countries", "realtime_cities", "realtime_velocity", "active_visitors"),
-        *("stickiness", "lifecycle", "retention", "funnel", "goals", "paths"),
+        *("stickiness", "visit_frequency", "lifecycle", "retention", "funnel", "goals", "paths"),
         *("errors_by_type", "error_frequency", "slow_pages", "performance_by_browser"),
         *("performance_by_country", "performance_by_os", "performance_by_region"),
         *("performance_time_series", "load_time_performance", "performance_overview"),

@@ -24,6 +24,7 @@ from tests.oracle.types.session_lists import SESSION_LISTS
 from tests.oracle.types.technology import TECHNOLOGY
 from tests.oracle.types.time_on_page import PAGES
 from tests.oracle.types.top_lists import TOPS
+from tests.oracle.types.visit_frequency import FREQUENCY
 from tests.oracle.types.visitors import VISITORS
 from tests.oracle.types.vitals import VITALS
 from tests.oracle.types.website import WEBSITE
@@ -48,6 +49,7 @@ ORACLES: Oracles = {
     **REALTIME,
     **STEPS,
     **ACTIVE,
+    **FREQUENCY,
     **ATTRIBUTION,
     **VISITORS,
     **BOTS,

@@ -1208,6 +1208,7 @@ export const texts: Texts & MoreTexts = {
       retention: "Kohorten neuer Besucher nach dem allerersten Ereignis und wie viele davon später wiederkamen",
       active_visitors: "tägliche, wöchentliche (7 Tage) und monatliche (30 Tage) Besucher bis einschließlich zum jeweiligen Tag",
       stickiness: "Besucher nach der Anzahl der Tage, Wochen oder Monate, in denen sie aktiv waren",
+      visit_frequency: "Besucher nach der Anzahl ihrer Besuche im Zeitraum, und diese Besuche zusammen",
       lifecycle: "neue, wiederkehrende, zurückgewonnene und inaktive Besucher je Periode",
       attribution: "Conversions eines Ziels, nach einem Modell auf die Besuche verteilt, die zu ihnen führten",
       visitor_timeline: "Seitenaufrufe, Ereignisse, externe Klicks und Fehler eines Besuchers in zeitlicher Folge, jeweils mit dem Gerät",

@@ -42,7 +42,10 @@ ENTRIES = """
     SELECT NULL::VARCHAR AS name, NULL::VARCHAR AS outbound_domain,
            NULL::VARCHAR AS property_key, NULL::VARCHAR AS property_value
 """
-LABELS = ("date", "minute", "name", "step", "period", "complete")
+LABELS = (
+    *("date", "minute", "name", "step", "period", "complete"),
+    *("visits", "from_visits", "to_visits"),
+)
 """Fields that are there also where nothing happened."""
 ONLY_FOR_THE_ORDER = {"epoch", "kafka_partition", "kafka_offset", "seq", "row_rank"}
 EVERY = [query_type for family in FAMILIES for query_type in family]
