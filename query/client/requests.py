@@ -16,6 +16,8 @@ _BODY = (
     *("orderBy", "compare", "asOf", "include_bots", "person", "id", "sortBy", "sortOrder"),
 )
 """Arguments that are members of every body; others are options of a query type."""
+OF_ONE_GOAL = ("attribution", "time_to_convert")
+"""Query types whose option `goal` is a step."""
 _ORDER = re.compile(r"(\S+?)(?:(?:\s+|:)(asc|desc))?", re.IGNORECASE)
 
 
@@ -46,7 +48,7 @@ def _parameter(query_type: str | Mapping[str, Any], asked: dict[str, Any]) -> An
         if not _is_common(name) or name == "granularity"
     }
     members = _members({**own, **options})
-    if members["name"] == "attribution" and "goal" in members:
+    if members["name"] in OF_ONE_GOAL and "goal" in members:
         members["goal"] = _step(members["goal"])
     return members["name"] if list(members) == ["name"] else members
 

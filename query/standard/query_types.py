@@ -40,6 +40,7 @@ from query.standard.types.session_groups import SESSIONS_BY
 from query.standard.types.session_lists import SESSION_LISTS
 from query.standard.types.technology import TECHNOLOGY
 from query.standard.types.time_on_page import PAGES
+from query.standard.types.time_to_convert import TIME_TO_CONVERT
 from query.standard.types.today import TODAY
 from query.standard.types.top_lists import TOPS
 from query.standard.types.visit_frequency import VISIT_FREQUENCY
@@ -87,6 +88,7 @@ FAMILIES = (
     VISIT_FREQUENCY,
     LIFECYCLE,
     ATTRIBUTION,
+    TIME_TO_CONVERT,
     TIMELINE,
     VISITORS,
     BOTS,

@@ -49,6 +49,7 @@ OPTIONS: Sequence[Mapping[str, Any]] = (
         "stickiness": {"period": "day"},
         "lifecycle": {"period": "day"},
         "attribution": {"goal": STEPS[2]},
+        "time_to_convert": {"goal": STEPS[2]},
         "visitors": {"of": {"name": "funnel", "steps": STEPS, "step": 2, "outcome": "dropped"}},
     },
     {
@@ -63,6 +64,7 @@ OPTIONS: Sequence[Mapping[str, Any]] = (
             "model": "linear",
             "window_days": 2,
         },
+        "time_to_convert": {"goal": {**STEPS[1], "filters": [GERMAN]}},
         "visitors": {"of": {"name": "paths", "path": "/ → /a", "max_steps": 2}},
     },
     {
@@ -77,6 +79,7 @@ OPTIONS: Sequence[Mapping[str, Any]] = (
         "stickiness": {"period": "month"},
         "lifecycle": {"period": "month"},
         "attribution": {"goal": STEPS[1], "model": "position_based", "by": "visit.entry_page"},
+        "time_to_convert": {"goal": STEPS[1]},
         "visitors": {
             "of": {
                 "name": "goals",

@@ -1211,6 +1211,7 @@ export const texts: Texts & MoreTexts = {
       visit_frequency: "Besucher nach der Anzahl ihrer Besuche im Zeitraum, und diese Besuche zusammen",
       lifecycle: "neue, wiederkehrende, zurückgewonnene und inaktive Besucher je Periode",
       attribution: "Conversions eines Ziels, nach einem Modell auf die Besuche verteilt, die zu ihnen führten",
+      time_to_convert: "Besucher, die ein Ziel erreichten, nach ganzen Tagen (je 24 Stunden) vom allerersten Ereignis bis zur ersten Conversion im Zeitraum; jede Zeile hat den Median aller Besucher",
       visitor_timeline: "Seitenaufrufe, Ereignisse, externe Klicks und Fehler eines Besuchers in zeitlicher Folge, jeweils mit dem Gerät",
       visitors: "die Besucher hinter einer Zahl: eines Funnel-Schritts, eines Ziels, einer Retention-Zelle oder eines Pfads",
       bots: "Ereignisse, Seitenaufrufe und Seiten von Bots und KI-Crawlern nach Namen und Zweck, und wann jeder zuerst und zuletzt da war; nur Bots",
