@@ -22,7 +22,7 @@ from deploy.cli.query_output import (
     write_output,
 )
 from query.client import Client, InvalidRequest, Rows, parse_metrics
-from query.client.requests import to_steps
+from query.client.requests import STEP_OPTIONS, to_steps
 
 LIST_OPTIONS = {"step": "steps", "goal": "goals"}
 """Option → the option of the query type that it fills."""
@@ -39,7 +39,8 @@ type_options = combine_options(
         "--goal",
         multiple=True,
         metavar="GOAL",
-        help="Goal of `goals`, `attribution` and of --metrics conversions, as --step.",
+        help="Goal of `goals`, `attribution`, `time_to_convert` and of --metrics conversions, as "
+        "--step.",
     ),
     click.option(
         "--breakdown",
@@ -163,8 +164,8 @@ def ask(
     }
     if own and len(types) != 1:
         raise click.UsageError(f"options of a query type ({', '.join(own)}) need exactly one TYPE")
-    if "goals" in own and types[0] == "attribution":
-        own["goal"] = _only_goal(own.pop("goals"))
+    if "goals" in own and "goal" in STEP_OPTIONS.get(types[0], ()):
+        own["goal"] = _only_goal(types[0], own.pop("goals"))
     client, request = prepare_request(tidemark, options)
     request["order_by"] = request.pop("order", None)
     if len(types) == 1 and request.get("granularity"):
@@ -190,10 +191,10 @@ def ask(
             _ask_types(client, [_parse_type(each, own) for each in types], request, chosen)
 
 
-def _only_goal(goals: list[Any]) -> Any:
+def _only_goal(query_type: str, goals: list[Any]) -> Any:
     """The goal of a type that has one."""
     if len(goals) != 1:
-        raise click.UsageError(f"attribution needs one --goal; {len(goals)} were given")
+        raise click.UsageError(f"{query_type} needs one --goal; {len(goals)} were given")
     return to_steps(goals)[0]
 
 

@@ -16,7 +16,11 @@ _BODY = (
     *("orderBy", "compare", "asOf", "include_bots", "person", "id", "sortBy", "sortOrder"),
 )
 """Arguments that are members of every body; others are options of a query type."""
-_STEPS = {"attribution": ("goal",), "retention": ("start", "returning")}
+STEP_OPTIONS = {
+    "attribution": ("goal",),
+    "retention": ("start", "returning"),
+    "time_to_convert": ("goal",),
+}
 """Options of query types that are one step."""
 _ORDER = re.compile(r"(\S+?)(?:(?:\s+|:)(asc|desc))?", re.IGNORECASE)
 
@@ -56,7 +60,7 @@ def _type_members(given: Mapping[str, Any]) -> dict[str, Any]:
 
     `start` among those of retention is such a step, not the first day.
     """
-    steps = [name for name in _STEPS.get(given.get("name", ""), ()) if given.get(name) is not None]
+    steps = [name for name in STEP_OPTIONS.get(given.get("name", ""), ()) if given.get(name) is not None]
     others = {name: value for name, value in given.items() if name not in steps}
     return {**_members(others), **{name: _step(given[name]) for name in steps}}
 

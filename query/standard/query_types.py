@@ -41,8 +41,10 @@ from query.standard.types.session_groups import SESSIONS_BY
 from query.standard.types.session_lists import SESSION_LISTS
 from query.standard.types.technology import TECHNOLOGY
 from query.standard.types.time_on_page import PAGES
+from query.standard.types.time_to_convert import TIME_TO_CONVERT
 from query.standard.types.today import TODAY
 from query.standard.types.top_lists import TOPS
+from query.standard.types.visit_frequency import VISIT_FREQUENCY
 from query.standard.types.visitor_profiles import PROFILES
 from query.standard.types.visitor_timeline import TIMELINE
 from query.standard.types.visitors import VISITORS
@@ -85,8 +87,10 @@ FAMILIES = (
     PATHS,
     RETENTION,
     ACTIVE_VISITORS,
+    VISIT_FREQUENCY,
     LIFECYCLE,
     ATTRIBUTION,
+    TIME_TO_CONVERT,
     TIMELINE,
     VISITORS,
     BOTS,

@@ -146,6 +146,7 @@ def options(day: date) -> st.SearchStrategy[Any]:
             "stickiness": _PERIOD,
             "lifecycle": _PERIOD,
             "attribution": _ATTRIBUTION,
+            "time_to_convert": st.fixed_dictionaries({"goal": _steps}),
             "imported_totals": st.fixed_dictionaries(
                 {}, optional={"dimension": st.sampled_from(("path", "country"))}
             ),

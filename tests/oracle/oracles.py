@@ -23,7 +23,9 @@ from tests.oracle.types.session_groups import SESSIONS_BY
 from tests.oracle.types.session_lists import SESSION_LISTS
 from tests.oracle.types.technology import TECHNOLOGY
 from tests.oracle.types.time_on_page import PAGES
+from tests.oracle.types.time_to_convert import CONVERSION_TIMES
 from tests.oracle.types.top_lists import TOPS
+from tests.oracle.types.visit_frequency import FREQUENCY
 from tests.oracle.types.visitors import VISITORS
 from tests.oracle.types.vitals import VITALS
 from tests.oracle.types.website import WEBSITE
@@ -48,7 +50,9 @@ ORACLES: Oracles = {
     **REALTIME,
     **STEPS,
     **ACTIVE,
+    **FREQUENCY,
     **ATTRIBUTION,
+    **CONVERSION_TIMES,
     **VISITORS,
     **BOTS,
     **IMPORTED,

@@ -50,6 +50,7 @@ OPTIONS: Sequence[Mapping[str, Any]] = (
         "stickiness": {"period": "day"},
         "lifecycle": {"period": "day"},
         "attribution": {"goal": STEPS[2]},
+        "time_to_convert": {"goal": STEPS[2]},
         "visitors": {"of": {"name": "funnel", "steps": STEPS, "step": 2, "outcome": "dropped"}},
     },
     {
@@ -75,6 +76,7 @@ OPTIONS: Sequence[Mapping[str, Any]] = (
             "model": "linear",
             "window_days": 2,
         },
+        "time_to_convert": {"goal": {**STEPS[1], "filters": [GERMAN]}},
         "visitors": {"of": {"name": "paths", "path": "/ → /a", "max_steps": 2}},
     },
     {
@@ -100,6 +102,7 @@ OPTIONS: Sequence[Mapping[str, Any]] = (
         "stickiness": {"period": "month"},
         "lifecycle": {"period": "month"},
         "attribution": {"goal": STEPS[1], "model": "position_based", "by": "visit.entry_page"},
+        "time_to_convert": {"goal": STEPS[1]},
         "visitors": {
             "of": {
                 "name": "goals",

@@ -150,6 +150,10 @@ DurationSeconds = Annotated[float, FieldSpec(("",), seconds, "seconds")]
 MedianSeconds = Annotated[
     float, FieldSpec(("_low", "_high"), median_seconds, "seconds", is_of_nothing=no_low)
 ]
+OptionalMedianSeconds = Annotated[
+    float | None, FieldSpec(("_low", "_high", "_count"), rounded_seconds, "seconds")
+]
+"""A median that there may be none of."""
 Instant = Annotated[str | None, FieldSpec(("",), format_instant, "instant")]
 OptionalText = Annotated[str | None, FieldSpec(("",), identity, "string")]
 """Text that may be absent."""

@@ -17,12 +17,11 @@ from query.sql.fragment import Fragment, merge_values
 from query.sql.row_definitions import PAGE_EXIT
 from query.sql.select import Cte
 from query.standard.declaration.fields import (
-    FieldSpec,
     Group,
     KeyInteger,
+    OptionalMedianSeconds,
     Other,
     Percent,
-    rounded_seconds,
 )
 from query.standard.declaration.query_type import QueryOptions, QueryType
 from query.standard.declaration.statement import Statement
@@ -43,7 +42,6 @@ from schemas.tables import EVENTS
 MAX_STEPS = 10
 MAX_EXCLUSIONS = 5
 DAY_SECONDS = 86_400
-SECONDS = FieldSpec(("_low", "_high", "_count"), rounded_seconds, "seconds")
 
 
 class FunnelSequence(QueryOptions, frozen=True):
@@ -90,7 +88,7 @@ class FunnelStep(Struct, frozen=True):
     step_rate: Percent
     dropped: int
     drop_off_rate: Percent
-    median_seconds: Annotated[float | None, SECONDS]
+    median_seconds: OptionalMedianSeconds
     breakdown: Group = UNSET
     other: Other = UNSET
 

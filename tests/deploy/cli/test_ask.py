@@ -181,12 +181,13 @@ def test_a_custom_query_comes_from_a_file(ask: Ask, tmp_path: Path) -> None:
     }
 
 
-def test_attribution_has_one_goal(ask: Ask) -> None:
-    _, script = ask(answering(ENTRY), "attribution", "--goal", "goal:Order", *WEBSITE)
-    result, _ = ask(answering(ENTRY), "attribution", "--goal", "a", "--goal", "b", *WEBSITE)
+@pytest.mark.parametrize("name", ["attribution", "time_to_convert"])
+def test_some_types_have_one_goal(ask: Ask, name: str) -> None:
+    _, script = ask(answering(ENTRY), name, "--goal", "goal:Order", *WEBSITE)
+    result, _ = ask(answering(ENTRY), name, "--goal", "a", "--goal", "b", *WEBSITE)
 
-    assert body_of(script)["parameters"] == [{"name": "attribution", "goal": {"goal": "Order"}}]
-    assert "attribution needs one --goal; 2 were given" in result.err
+    assert body_of(script)["parameters"] == [{"name": name, "goal": {"goal": "Order"}}]
+    assert f"{name} needs one --goal; 2 were given" in result.err
 
 
 def test_metrics_have_arguments_goals_and_conditions(ask: Ask) -> None:

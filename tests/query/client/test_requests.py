@@ -47,13 +47,14 @@ def test_a_granularity_is_of_the_one_query_type(playing: Playing) -> None:
     assert body_of(script) == {"parameters": [{"name": "funnel", "granularity": "weekly"}]}
 
 
+@pytest.mark.parametrize("name", ["attribution", "time_to_convert"])
 @pytest.mark.parametrize("goal", ["Purchase", {"name": "Purchase"}])
-def test_the_goal_of_attribution_may_be_a_text(playing: Playing, goal: Any) -> None:
-    client, script = playing(answering({**ENTRY, "parameter": "attribution"}))
+def test_the_goal_of_some_types_may_be_a_text(playing: Playing, name: str, goal: Any) -> None:
+    client, script = playing(answering({**ENTRY, "parameter": name}))
 
-    client.ask("attribution", website_id="w", goal=goal)
+    client.ask(name, website_id="w", goal=goal)
 
-    assert body_of(script)["parameters"] == [{"name": "attribution", "goal": {"name": "Purchase"}}]
+    assert body_of(script)["parameters"] == [{"name": name, "goal": {"name": "Purchase"}}]
 
 
 def test_the_start_of_retention_is_a_step_and_that_of_a_request_is_a_day(playing: Playing) -> None:

@@ -22,7 +22,7 @@ from query.scope.session_rows import (
     session_rows_cte,
     values_named,
 )
-from query.scope.visitor_facts import FIRST_BUCKET, IS_NEW
+from query.scope.visitor_facts import FIRST_BUCKET, FIRST_SEEN, IS_NEW
 from query.scope.visits import BY_COLUMN
 from query.sql.portable import FUNCTIONS, ReplaceMatches, parse
 from query.sql.select import Select, render
@@ -42,7 +42,10 @@ ENTRIES = """
     SELECT NULL::VARCHAR AS name, NULL::VARCHAR AS outbound_domain,
            NULL::VARCHAR AS property_key, NULL::VARCHAR AS property_value
 """
-LABELS = ("date", "minute", "name", "step", "period", "complete")
+LABELS = (
+    *("date", "minute", "name", "step", "period", "complete"),
+    *("visits", "from_visits", "to_visits", "days", "from_days", "to_days"),
+)
 """Fields that are there also where nothing happened."""
 ONLY_FOR_THE_ORDER = {"epoch", "kafka_partition", "kafka_offset", "seq", "row_rank"}
 EVERY = [query_type for family in FAMILIES for query_type in family]
@@ -82,7 +85,8 @@ def kinds(table: Table) -> Mapping[str, str]:
     """The engine's type of each column that `scoped` may have."""
     types = {column.name: DUCKDB_TYPES[column.type] for column in table.columns}
     facts = dict.fromkeys(BY_COLUMN, "VARCHAR") | {IS_NEW.column: "BOOLEAN"}
-    return {**types, **facts, **dict.fromkeys((FIRST_BUCKET, MS, BUCKET), "BIGINT")}
+    instants = (FIRST_SEEN.column, FIRST_BUCKET, MS, BUCKET)
+    return {**types, **facts, **dict.fromkeys(instants, "BIGINT")}
 
 
 def relations(query_type: QueryType) -> Mapping[str, Table]:
