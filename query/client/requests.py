@@ -60,7 +60,8 @@ def _type_members(given: Mapping[str, Any]) -> dict[str, Any]:
 
     `start` among those of retention is such a step, not the first day.
     """
-    steps = [name for name in STEP_OPTIONS.get(given.get("name", ""), ()) if given.get(name) is not None]
+    options = STEP_OPTIONS.get(given.get("name", ""), ())
+    steps = [name for name in options if given.get(name) is not None]
     others = {name: value for name, value in given.items() if name not in steps}
     return {**_members(others), **{name: _step(given[name]) for name in steps}}
 

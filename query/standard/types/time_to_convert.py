@@ -11,7 +11,6 @@ from msgspec import Struct, structs
 
 from query.engine.engine import Row
 from query.request.subject import SubjectKind
-from query.request.time_range import TimeRange
 from query.request.time_zones import DAY_MS
 from query.scope.visitor_facts import FIRST_SEEN
 from query.sql.select import Cte
@@ -98,7 +97,7 @@ def time_to_convert_statement(options: TimeToConvert) -> Statement:
     )
 
 
-def delay_rows(rows: Sequence[Row], _time_range: TimeRange, _now_ms: int) -> Sequence[Row]:
+def delay_rows(rows: Sequence[Row], *_: object) -> Sequence[Row]:
     """A row for each range, zeros where there is no visitor; each with the median of all."""
     by_index = {index: visitors for index, visitors, _, _ in rows}
     everybody = sum(by_index.values())

@@ -9,7 +9,6 @@ from msgspec import Struct
 
 from query.engine.engine import Row
 from query.request.subject import SubjectKind
-from query.request.time_range import TimeRange
 from query.scope.session_rows import PAGE_VIEWS, of_first_view
 from query.sql.select import Cte
 from query.standard.declaration.fields import KeyInteger, OptionalKeyInteger, Percent
@@ -53,7 +52,7 @@ VISITS_OF_VISITORS = (
 )
 
 
-def visit_range_rows(rows: Sequence[Row], _time_range: TimeRange, _now_ms: int) -> Sequence[Row]:
+def visit_range_rows(rows: Sequence[Row], *_: object) -> Sequence[Row]:
     """A row for each range, zeros where there is no visitor."""
     by_index = {index: (visitors, visits) for index, visitors, visits in rows}
     everybody = sum(visitors for visitors, _ in by_index.values())
