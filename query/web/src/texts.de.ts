@@ -1208,6 +1208,7 @@ export const texts: Texts & MoreTexts = {
       realtime_sessions: "Besuche mit einem Seitenaufruf in den letzten 5 Minuten, neueste zuerst",
       realtime_velocity: "Seitenaufrufe, Ereignisse und Besucher je Minute der letzten 60 Minuten",
       funnel: "Besucher (oder Besuche), die die Schritte der Reihe nach abschließen",
+      funnel_trend: "Besucher (oder Besuche) nach dem Zeitpunkt, zu dem sie zuerst in einen Funnel eintreten, und wie viele davon den letzten Schritt abschließen",
       goals: "Conversions je Ziel und ihr Anteil an allen Besuchern",
       paths: "Seitenpfade von Besuchen: ab einer Seite, zu einer Seite oder ab der Einstiegsseite",
       retention: "Kohorten neuer Besucher nach dem allerersten Ereignis und wie viele davon später wiederkamen",
