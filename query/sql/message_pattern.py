@@ -7,6 +7,9 @@ it is a hexadecimal id. Text in quotes is no exception.
 
 from typing import NamedTuple
 
+MESSAGE_PATTERN = "message_pattern"
+"""The name that filters, dimensions and options have for it."""
+
 
 class _Replacement(NamedTuple):
     """Every match of a regular expression becomes another text."""

@@ -1,37 +1,16 @@
 """Errors that pages reported."""
 
-import re
-
 from tests.oracle.aggregates import ResultRow, distinct, grouped, ordered, visitors
 from tests.oracle.oracle import Oracle, Oracles
 from tests.oracle.query import ScopedRows
 from tests.oracle.stored_rows import Row
 from tests.oracle.wall_clock import iso
 
-QUERY_PART = re.compile(r"""\?[\w.~%-]+=[^ \t\r\n"'<>]*""", re.ASCII)
-ADDRESS = re.compile(r"[\w.%+-]+@[a-z0-9-]+(?:\.[a-z0-9-]+)*\.[a-z][a-z0-9-]*", re.ASCII | re.I)
-ID = re.compile(
-    r"""(?<![^\W_])(?:
-        [0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}
-      | 0x[0-9a-f]
-      | (?=[a-f]*[0-9])[0-9a-f]{8}
-    )[^\W_]*""",
-    re.ASCII | re.VERBOSE | re.IGNORECASE,
-)
-NUMBER = re.compile(r"(?<![^\W_])\d+(?:[.,]\d+)*(?:[a-z]+\d[^\W_]*)?", re.ASCII | re.IGNORECASE)
-
-
-def pattern_of(message: str) -> str:
-    """The message with `#` for query parts, then addresses, ids and numbers."""
-    without_addresses = ADDRESS.sub("#", QUERY_PART.sub("?#", message))
-    return NUMBER.sub("#", ID.sub("#", without_addresses))
-
 
 def name_of(scoped: ScopedRows, row: Row) -> str:
     """The message of an error, or its pattern if the query says so."""
-    message: str = row["message"]
-    is_pattern = scoped.query.options.get("by") == "message_pattern"
-    return pattern_of(message) if is_pattern else message
+    name: str = row[scoped.query.options.get("by", "message")]
+    return name
 
 
 def messages(scoped: ScopedRows) -> list[ResultRow]:

@@ -10,7 +10,7 @@ from query.engine.trino.dialect import TrinoDialect
 from query.sql.message_pattern import message_pattern
 from query.sql.portable import parse
 from tests.oracle.hypothesis_profile import try_examples
-from tests.oracle.types.errors import pattern_of
+from tests.oracle.message_pattern import pattern_of
 
 SELECT = f"SELECT {message_pattern('message')} AS pattern"
 PATTERNS = {

@@ -3,7 +3,7 @@
 from typing import Any
 
 from tests.query.lake import a_view, an_error
-from tests.query.query_service import InProcessService
+from tests.query.query_service import NOVEMBER, InProcessService
 from tests.query.times import at
 
 
@@ -80,3 +80,19 @@ def test_messages_with_other_numbers_are_one_group(service: InProcessService) ->
     ]
     [entry] = service.query({"name": "error_types", "by": "file"}).json["data"]
     assert "by" in entry["error"]
+
+
+def test_a_pattern_is_a_filter_and_a_dimension(service: InProcessService) -> None:
+    service.holds(
+        an_error("no order 1", visitor="u1"),
+        an_error("no order 2", visitor="u2"),
+        an_error("no user 3", visitor="u3"),
+    )
+    is_order = [{"field": "message_pattern", "operator": "eq", "value": "no order #"}]
+    metrics = {"metrics": ["errors", "affected_visitors"], "filters": is_order, **NOVEMBER}
+
+    by_pattern = {**metrics, "dimensions": ["message_pattern"]}
+    [group] = service.ask("POST", "/v1/query/metrics", by_pattern, website_id="shop").json["data"]
+    assert group == {"message_pattern": "no order #", "errors": 2, "affected_visitors": 2}
+    newest = service.rows("recent_errors", filters=is_order)
+    assert sorted(row["message"] for row in newest) == ["no order 1", "no order 2"]
