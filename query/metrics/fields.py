@@ -13,6 +13,7 @@ from query.metrics.metrics import BY_NAME
 from query.scope.profiles import PROFILE_COLUMN, PROFILE_FIELD, PROFILES
 from query.scope.visitor_facts import VISITOR_FACT_COLUMNS, VISITOR_FACTS
 from query.scope.visits import FACTS, SOURCE_FACTS, WEBSITE_FIELD, VisitFact
+from query.sql.message_pattern import MESSAGE_PATTERN, message_pattern
 from schemas.tables import ERRORS, EVENTS, LEDGER, VITALS, Column, ColumnType, Table
 from schemas.tables.column import WEBSITE_COLUMN
 
@@ -67,6 +68,13 @@ def _fields() -> Iterator[Field]:
     for c in LEDGER.columns:
         if c.name in LEDGER_FIELDS:
             yield Field(c.name, c.type, c.name, c.description, frozenset((LEDGER.name,)))
+    yield Field(
+        MESSAGE_PATTERN,
+        ColumnType.STRING,
+        message_pattern("message"),
+        "message of the error with # for numbers, ids, addresses and query parts",
+        frozenset((ERRORS.name,)),
+    )
     yield Field(WEBSITE_FIELD, ColumnType.STRING, WEBSITE_FIELD, WEBSITE_COLUMN.description)
     yield Field(
         PROFILE_FIELD,

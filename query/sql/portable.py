@@ -84,8 +84,8 @@ class PropertyIsBoolean(exp.Expression, exp.Func):
 class ReplaceMatches(exp.Expression, exp.Func):
     """REPLACE_MATCHES(text, pattern, text): every match of a regular expression replaced.
 
-    Patterns have the same meaning in every engine without `\\d`, `\\s` and `\\w`: with them some
-    mean ASCII, some Unicode.
+    Patterns have the same meaning in every engine without `\\d`, `\\s`, `\\w` and `\\b`: with them
+    some mean ASCII, some Unicode. `\\1` in the new text is what the first group matched.
     """
 
     arg_types: ClassVar[dict[str, bool]] = {**TWO, "replacement": True}

@@ -15,10 +15,11 @@ from query.scope.visitor_facts import VISITOR_FACT_FIELDS
 from query.scope.visitor_sets import visitor_target
 from query.scope.visits import row_source_fields, visit_fields, website_fields
 from query.sql.fragment import all_of
+from query.sql.message_pattern import MESSAGE_PATTERN, message_pattern
 from query.standard.declaration.query_type import QueryType
 from query.standard.declaration.statement import Statement
 from schemas.errors import Malformed
-from schemas.tables import EVENTS, IDENTITIES, SESSIONS, Table
+from schemas.tables import ERRORS, EVENTS, IDENTITIES, SESSIONS, ColumnType, Table
 
 VISITOR_ID = "anonymous_id"
 """A required filter on it may be one on the profile instead."""
@@ -33,8 +34,11 @@ def filterable_fields(table: Table) -> Mapping[str, FilterField]:
     """The columns of a table, and the facts of its visits, that filters may name."""
     columns = {c.name: FilterField(c.type, c.name) for c in table.columns if c.public}
     website = website_fields(table)
+    pattern = {MESSAGE_PATTERN: FilterField(ColumnType.STRING, message_pattern("message"))}
+    computed = pattern if table is ERRORS else {}
     visitor = {**profile_fields(), **VISITOR_FACT_FIELDS} if visitor_target(table) else {}
-    return {**columns, **website, **row_source_fields(table), **visit_fields(table), **visitor}
+    of_visit = {**row_source_fields(table), **visit_fields(table)}
+    return {**columns, **computed, **website, **of_visit, **visitor}
 
 
 def scopes_of(

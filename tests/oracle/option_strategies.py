@@ -32,6 +32,7 @@ BREAKDOWNS = (
     *("channel", "event.channel", "visit.country", "visit.entry_page", "visit.exit_page"),
     *("device_type", "path", "name", "is_bot", "load_time", "properties.plan", "properties.seats"),
 )
+GROUPS_OF_ERRORS = ("error_types", "error_fingerprints", "error_changes", "error_states")
 
 
 def _split(options: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
@@ -90,6 +91,9 @@ _RETENTION = _split(
             optional={"cohort": st.sampled_from(("first_ever", "first_in_range"))},
         ),
     )
+)
+_GROUPING = st.fixed_dictionaries(
+    {}, optional={"by": st.sampled_from(("message", "message_pattern"))}
 )
 _ATTRIBUTION = st.fixed_dictionaries(
     {
@@ -151,6 +155,7 @@ def options(day: date) -> st.SearchStrategy[Any]:
                 {}, optional={"dimension": st.sampled_from(("path", "country"))}
             ),
             "imported_totals_by_date": _PERIOD,
+            **dict.fromkeys(GROUPS_OF_ERRORS, _GROUPING),
             "visitors": st.fixed_dictionaries({"of": _numbers(day)}),
         }
     )

@@ -11,6 +11,7 @@ from schemas.kinds import TABLES
 from tests.oracle import wall_clock
 from tests.oracle.behaviors import names_visitors, with_visitors
 from tests.oracle.filters import FilterJson, all_hold, fields_of
+from tests.oracle.message_pattern import pattern_of
 from tests.oracle.profiles import PROFILE, TRAIT, Profiles, merged
 from tests.oracle.profiles import TABLES as TABLES_WITH_VISITORS
 from tests.oracle.stored_rows import Row, RowsByTable
@@ -31,6 +32,7 @@ NAMES = {
     table.name: {column.name for column in table.columns}
     | (VISIT_NAMES if table.name in TABLES_WITH_VISITS else frozenset())
     | (EVENT_NAMES if table.name == "events" else frozenset())
+    | ({"message_pattern"} if table.name == "errors" else frozenset())
     | ({PROFILE, TRAIT, *VISITOR_NAMES} if table.name in TABLES_WITH_VISITORS else frozenset())
     for table in TABLES
 }
@@ -165,6 +167,8 @@ class ScopedRows:
 
     def _with_facts(self, table: str) -> list[Row]:
         stored = self._stored(table, self.start_ms, self.end_ms)
+        if table == "errors":
+            stored = [{**row, "message_pattern": pattern_of(row["message"])} for row in stored]
         of_visits = (self._visits.told(row, table) for row in stored)
         if table not in TABLES_WITH_VISITORS:
             return list(of_visits)

@@ -39,6 +39,7 @@ VALUES: Mapping[ColumnType, tuple[Any, ...]] = {
         "ü",
         "/100%",
         "_",
+        "no order #",
         "",
     ),
     ColumnType.LONG: (0, 12),
@@ -103,6 +104,8 @@ def filters_of(table: Table) -> st.SearchStrategy[FilterJson]:
     names = [*sorted(VISIT_NAMES), *SOURCES, PROFILE, TRAIT]
     if table.name == "events":
         names += sorted(EVENT_NAMES)
+    if table.name == "errors":
+        names.append("message_pattern")
     facts = filters_of_columns([*map(Fact, names), *OF_VISITORS])
     return st.one_of(columns, facts, behaviors)
 

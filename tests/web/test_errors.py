@@ -1,6 +1,14 @@
 """Errors: groups as the API gives them, and one group with its stack and where it happens."""
 
-from tests.web.dashboard import RANGE, Dashboard, percent, shown
+from collections.abc import Iterator
+
+import pytest
+
+from tests.browser.chromium import Chromium
+from tests.flow.tenant import DAY, Tenant
+from tests.query.lake import an_error
+from tests.web.dashboard import RANGE, Dashboard, percent, shown, signed_in
+from tests.web.query_alone import query_alone
 
 MESSAGE = "Failed to fetch"
 IS_MESSAGE = [{"field": "message", "operator": "eq", "value": MESSAGE}]
@@ -64,3 +72,45 @@ def test_a_group_opens_with_stack_pages_and_latest(dashboard: Dashboard) -> None
 
     dashboard.press("All errors", "main")
     dashboard.until("location.pathname.endsWith('/errors')")
+
+
+@pytest.fixture(scope="module")
+def numbered(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tenant]:
+    """A tenant whose errors differ in a number."""
+    times = (f"{DAY}T10:0{minute}:00Z" for minute in range(3))
+    orders = [an_error(f"no order {n}", at=at, visitor=f"u{n}") for n, at in enumerate(times, 1)]
+    other = an_error("no user", at=f"{DAY}T10:03:00Z")
+    with query_alone(tmp_path_factory.mktemp("numbered"), [*orders, other]) as tenant:
+        yield tenant
+
+
+@pytest.fixture
+def orders(chromium: Chromium, numbered: Tenant) -> Iterator[Dashboard]:
+    """Its dashboard, signed in."""
+    yield from signed_in(chromium, numbered)
+
+
+def test_similar_messages_are_one_group_if_chosen(orders: Dashboard) -> None:
+    def groups() -> list[tuple[str, str]]:
+        rows = orders.rows("Grouped errors")
+        return sorted((row[0].split("\n")[0], row[2]) for row in rows)
+
+    orders.open("errors", compare="none")
+    before = groups()
+    orders.until("document.querySelector('main .check input')")
+    orders.tab.js("document.querySelector('main .check input').click()")
+    orders.until("new URLSearchParams(location.search).get('similar') === '1'")
+    orders.settle()
+    after = groups()
+    orders.press("no order #", "main")
+    orders.until("location.pathname.endsWith('/errors/no%20order%20%23')")
+    orders.settle()
+    facts = orders.until(FACTS)
+    latest = len(orders.rows("Latest errors"))
+    orders.press("All errors", "main")
+    orders.settle()
+
+    assert before == [(f"no order {n}", "1") for n in (1, 2, 3)] + [("no user", "1")]
+    assert after == [("no order #", "3"), ("no user", "1")]
+    assert (facts["Errors"], facts["Affected visitors"], latest) == ("3", "3", 3)
+    assert groups() == after

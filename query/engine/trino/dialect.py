@@ -5,6 +5,7 @@ means of decimals, which Trino rounds to the decimals of the column; the greater
 NULL; integers of 128 bits, in place of which stand decimals of 38 digits.
 """
 
+import re
 from collections.abc import Callable, Mapping
 from typing import ClassVar
 
@@ -98,6 +99,13 @@ def _exact_quantile(generator: Generator, node: exp.Expression, where: str = "")
     return f"TRANSFORM(ARRAY[{values}], a -> CASE WHEN CARDINALITY(a) > 0 THEN {between} END)[1]"
 
 
+def _replace_matches(generator: Generator, node: exp.Expression) -> str:
+    """Its groups are `$1`: a `$` that is none has a backslash before it."""
+    replacement = node.args["replacement"].name.replace("$", r"\$")
+    text = exp.Literal.string(re.sub(r"\\([0-9])", r"$\1", replacement))
+    return generator.func("REGEXP_REPLACE", node.this, node.expression, text)
+
+
 def _filter(generator: Generator, node: exp.Expression) -> str:
     where = f" FILTER({generator.sql(node, 'expression').strip()})"
     if isinstance(node.this, exp.Avg):
@@ -124,7 +132,7 @@ FUNCTIONS: Mapping[type[exp.Expr], Callable[..., str]] = {
     portable.PropertyText: _property_text,
     portable.PropertyIsNumber: _property_is_number,
     portable.PropertyIsBoolean: _property_is_boolean,
-    portable.ReplaceMatches: _function("REGEXP_REPLACE"),
+    portable.ReplaceMatches: _replace_matches,
 }
 
 OTHERS: Mapping[type[exp.Expr], Callable[..., str]] = {

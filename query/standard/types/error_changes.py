@@ -22,12 +22,13 @@ from query.scope.visitor_sets import FIRST_MS
 from query.sql.row_definitions import last_value
 from query.sql.select import Cte
 from query.standard.declaration.fields import FieldSpec, Instant, OptionalInteger, OptionalText
-from query.standard.declaration.query_type import QueryOptions, QueryType
+from query.standard.declaration.query_type import QueryType
 from query.standard.declaration.statement import Statement
+from query.standard.sql.error_messages import ErrorGrouping
 from schemas.tables import ERRORS as STORED
 
 HISTORY_DAYS = 90
-GROUP = ("message", "error_type", "filename", "lineno")
+GROUP = ("group_message", "error_type", "filename", "lineno")
 COLUMNS = ", ".join(GROUP)
 SAME_GROUP = " AND ".join(
     f"error_facts.{name} IS NOT DISTINCT FROM error_counts.{name}" for name in GROUP
@@ -44,7 +45,7 @@ State = Literal["new", "back", "worse", "steady", "better"]
 OptionalDay = Annotated[str | None, FieldSpec(("",), day_text, "date")]
 
 
-class ErrorChanges(QueryOptions, frozen=True):
+class ErrorChanges(ErrorGrouping, frozen=True):
     """Options of the request."""
 
     state: State | None = None
@@ -93,18 +94,21 @@ def compared_times(time_range: TimeRange, now_ms: int) -> Mapping[str, object]:
     }
 
 
-ERROR_DAYS = Cte(
-    "error_days",
-    f"""
-    SELECT {COLUMNS},
-           bucket AS error_day,
-           COUNT(CASE WHEN {IN_RANGE} THEN 1 END) AS day_errors,
-           COUNT(CASE WHEN ms >= $before_from_ms AND ms < $before_until_ms THEN 1 END)
-               AS day_errors_before
-      FROM scoped
-     GROUP BY {COLUMNS}, bucket
-    """,  # noqa: S608
-)
+def error_days(message: str) -> Cte:
+    """Errors of each group and day; `message` is SQL of what the messages of a group share."""
+    return Cte(
+        "error_days",
+        f"""
+        SELECT {message} AS group_message, error_type, filename, lineno,
+               bucket AS error_day,
+               COUNT(CASE WHEN {IN_RANGE} THEN 1 END) AS day_errors,
+               COUNT(CASE WHEN ms >= $before_from_ms AND ms < $before_until_ms THEN 1 END)
+                   AS day_errors_before
+          FROM scoped
+         GROUP BY {message}, error_type, filename, lineno, bucket
+        """,  # noqa: S608
+    )
+
 
 BUSIEST_DAYS = Cte(
     "busiest_days",
@@ -129,28 +133,32 @@ ERROR_COUNTS = Cte(
     """,  # noqa: S608
 )
 
-ERROR_FACTS = Cte(
-    "error_facts",
-    f"""
-    SELECT {COLUMNS},
-           COUNT(DISTINCT CASE WHEN {IN_RANGE} THEN visitor_hash END) AS users,
-           COUNT(DISTINCT CASE WHEN {IN_RANGE} THEN session_hash END) AS sessions,
-           COUNT(DISTINCT CASE WHEN {IN_RANGE} THEN path END)         AS pages,
-           COUNT(DISTINCT CASE WHEN {IN_RANGE} THEN browser_name END) AS browsers,
-           {last_value("path")}                                       AS newest_path,
-           {last_value("browser_name")}                               AS newest_browser,
-           MIN(CASE WHEN {IN_RANGE} THEN ms END)                      AS first_seen,
-           MAX(ms)                                                    AS last_seen,
-           MAX(CASE WHEN ms < $from_ms THEN ms END)                   AS last_before
-      FROM scoped
-     GROUP BY {COLUMNS}
-    """,  # noqa: S608
-)
+
+def error_facts(message: str) -> Cte:
+    """Where, when and to whom the errors of each group happened."""
+    return Cte(
+        "error_facts",
+        f"""
+        SELECT {message} AS group_message, error_type, filename, lineno,
+               COUNT(DISTINCT CASE WHEN {IN_RANGE} THEN visitor_hash END) AS users,
+               COUNT(DISTINCT CASE WHEN {IN_RANGE} THEN session_hash END) AS sessions,
+               COUNT(DISTINCT CASE WHEN {IN_RANGE} THEN path END)         AS pages,
+               COUNT(DISTINCT CASE WHEN {IN_RANGE} THEN browser_name END) AS browsers,
+               {last_value("path")}                                       AS newest_path,
+               {last_value("browser_name")}                               AS newest_browser,
+               MIN(CASE WHEN {IN_RANGE} THEN ms END)                      AS first_seen,
+               MAX(ms)                                                    AS last_seen,
+               MAX(CASE WHEN ms < $from_ms THEN ms END)                   AS last_before
+          FROM scoped
+         GROUP BY {message}, error_type, filename, lineno
+        """,  # noqa: S608
+    )
+
 
 ERROR_STATES = Cte(
     "error_states",
     f"""
-    SELECT error_counts.message AS group_message, error_counts.error_type AS group_type,
+    SELECT error_counts.group_message, error_counts.error_type AS group_type,
            error_counts.filename AS group_file, error_counts.lineno AS group_line,
            CASE WHEN last_before IS NULL THEN 'new'
                 WHEN last_before < $before_from_ms THEN 'back'
@@ -166,7 +174,11 @@ ERROR_STATES = Cte(
     """,  # noqa: S608
 )
 
-CTES = (ERROR_DAYS, BUSIEST_DAYS, ERROR_COUNTS, ERROR_FACTS, ERROR_STATES)
+
+def changes_ctes(options: ErrorGrouping) -> tuple[Cte, ...]:
+    """The relations that `error_states` is made of, and it."""
+    message = options.message
+    return (error_days(message), BUSIEST_DAYS, ERROR_COUNTS, error_facts(message), ERROR_STATES)
 
 
 def changes_statement(options: ErrorChanges) -> Statement:
@@ -177,7 +189,7 @@ def changes_statement(options: ErrorChanges) -> Statement:
         read_range=with_history,
         range_values=compared_times,
         values={"error_state": options.state} if options.state else {},
-        ctes=CTES,
+        ctes=changes_ctes(options),
         sql=f"""
             SELECT group_message, group_type, group_file, group_line, error_state,
                    CASE WHEN error_state IN ('new', 'back') THEN first_day
@@ -189,6 +201,24 @@ def changes_statement(options: ErrorChanges) -> Statement:
              ORDER BY CASE WHEN error_state IN ('steady', 'better') THEN 1 ELSE 0 END,
                       users DESC, errors DESC, group_message, group_type, group_file, group_line
         """,  # noqa: S608
+    )
+
+
+def states_statement(options: ErrorGrouping) -> Statement:
+    """How many groups are in each state."""
+    return Statement(
+        granularity=Granularity.DAILY,
+        read_range=with_history,
+        range_values=compared_times,
+        ctes=changes_ctes(options),
+        sql="""
+            SELECT error_state,
+                   COUNT(*)    AS error_groups,
+                   SUM(errors) AS errors
+              FROM error_states
+             GROUP BY error_state
+             ORDER BY error_groups DESC, error_state
+        """,
     )
 
 
@@ -214,19 +244,7 @@ ERROR_CHANGES = (
         subject=SubjectKind.WEBSITE,
         table=STORED,
         row=ErrorState,
-        sql=Statement(
-            granularity=Granularity.DAILY,
-            read_range=with_history,
-            range_values=compared_times,
-            ctes=CTES,
-            sql="""
-                SELECT error_state,
-                       COUNT(*)    AS error_groups,
-                       SUM(errors) AS errors
-                  FROM error_states
-                 GROUP BY error_state
-                 ORDER BY error_groups DESC, error_state
-            """,
-        ),
+        options=ErrorGrouping,
+        sql=states_statement,
     ),
 )

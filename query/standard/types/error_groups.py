@@ -1,5 +1,7 @@
 """Query types of single errors, groups of errors and the error rate of sessions."""
 
+from collections.abc import Callable
+
 from msgspec import Struct
 
 from query.request.subject import SubjectKind
@@ -15,6 +17,8 @@ from query.standard.declaration.fields import (
     Percent,
 )
 from query.standard.declaration.query_type import QueryType
+from query.standard.declaration.statement import Statement
+from query.standard.sql.error_messages import ErrorGrouping
 from schemas.tables import ERRORS as STORED
 
 MAX_STACK_LENGTH = 1_500
@@ -83,18 +87,6 @@ BY_BUCKET = """
 """
 
 
-RANKED_ERRORS = Cte(
-    "ranked_errors",
-    f"""
-    SELECT message, error_type, filename, lineno, path, visitor_hash, session_hash, ms,
-           SUBSTR(stack, 1, {MAX_STACK_LENGTH}) AS cut_stack,
-           ROW_NUMBER() OVER (
-               PARTITION BY message, error_type, filename, lineno ORDER BY {NEWEST_FIRST}
-           ) AS row_rank
-      FROM scoped
-    """,  # noqa: S608
-)
-
 TOTALS = Cte(
     "totals",
     """
@@ -121,8 +113,48 @@ SESSION_TOTALS = Cte(
 )
 
 
+def groups_statement(options: ErrorGrouping) -> Statement:
+    """Groups of errors, each with path and stack of its newest error."""
+    ranked = Cte(
+        "ranked_errors",
+        f"""
+        SELECT {options.message} AS group_message, error_type, filename, lineno, path,
+               visitor_hash, session_hash, ms,
+               SUBSTR(stack, 1, {MAX_STACK_LENGTH}) AS cut_stack,
+               ROW_NUMBER() OVER (
+                   PARTITION BY {options.message}, error_type, filename, lineno
+                       ORDER BY {NEWEST_FIRST}
+               ) AS row_rank
+          FROM scoped
+        """,  # noqa: S608
+    )
+    return Statement(
+        ctes=(ranked,),
+        sql="""
+            SELECT group_message,
+                   COUNT(*)                                       AS errors,
+                   COUNT(DISTINCT visitor_hash)                   AS users,
+                   COUNT(DISTINCT session_hash)                   AS sessions,
+                   MAX(CASE WHEN row_rank = 1 THEN path END)      AS newest_path,
+                   error_type,
+                   filename,
+                   lineno,
+                   MAX(CASE WHEN row_rank = 1 THEN cut_stack END) AS newest_stack,
+                   MIN(ms)                                        AS first_seen,
+                   MAX(ms)                                        AS last_seen
+              FROM ranked_errors
+             GROUP BY group_message, error_type, filename, lineno
+             ORDER BY errors DESC, group_message, error_type, filename, lineno
+        """,
+    )
+
+
 def error_query_type(
-    name: str, description: str, row: type[Struct], sql: str, **fields: object
+    name: str,
+    description: str,
+    row: type[Struct],
+    sql: str | Callable[[ErrorGrouping], Statement],
+    **fields: object,
 ) -> QueryType:
     """A query type over the errors table."""
     return QueryType(
@@ -208,23 +240,8 @@ ERROR_GROUPS = (
         "error_fingerprints",
         "errors of one message, class, file and line, with a sample of the newest",
         ErrorGroup,
-        """
-            SELECT message,
-                   COUNT(*)                                       AS errors,
-                   COUNT(DISTINCT visitor_hash)                   AS users,
-                   COUNT(DISTINCT session_hash)                   AS sessions,
-                   MAX(CASE WHEN row_rank = 1 THEN path END)      AS newest_path,
-                   error_type,
-                   filename,
-                   lineno,
-                   MAX(CASE WHEN row_rank = 1 THEN cut_stack END) AS newest_stack,
-                   MIN(ms)                                        AS first_seen,
-                   MAX(ms)                                        AS last_seen
-              FROM ranked_errors
-             GROUP BY message, error_type, filename, lineno
-             ORDER BY errors DESC, message, error_type, filename, lineno
-        """,
-        ctes=(RANKED_ERRORS,),
+        groups_statement,
+        options=ErrorGrouping,
         default_limit=20,
     ),
 )

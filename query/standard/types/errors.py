@@ -5,6 +5,8 @@ from msgspec import Struct
 from query.request.subject import SubjectKind
 from query.standard.declaration.fields import Date, Instant
 from query.standard.declaration.query_type import QueryType
+from query.standard.declaration.statement import Statement
+from query.standard.sql.error_messages import ErrorGrouping
 from query.standard.sql.grouped_rows import grouped_rows
 from schemas.tables import ERRORS as STORED
 
@@ -35,6 +37,11 @@ class ErrorBucket(Struct, frozen=True):
     users: int
 
 
+def messages_statement(options: ErrorGrouping) -> Statement:
+    """Errors by message, or by its pattern."""
+    return Statement(sql=grouped_rows(ErrorMessage, {"name": options.message}, first=("count",)))
+
+
 ERRORS = (
     QueryType(
         name="error_types",
@@ -43,7 +50,8 @@ ERRORS = (
         table=STORED,
         row=ErrorMessage,
         default_limit=50,
-        sql=grouped_rows(ErrorMessage, {"name": "message"}, first=("count",)),
+        options=ErrorGrouping,
+        sql=messages_statement,
     ),
     QueryType(
         name="errors_by_page",

@@ -503,6 +503,7 @@ export const texts: Texts & MoreTexts = {
       noBefore: "Davor gibt es keinen Zeitraum zum Vergleichen.",
       start: "Am besten zuerst:",
     },
+    similar: "Ähnliche Meldungen zusammenfassen", similarNote: "Meldungen, die sich nur in Zahlen, IDs, Adressen und Anfrageteilen unterscheiden, sind eine; an deren Stelle steht #.",
     unknown: "Dieser Fehler trat im Zeitraum nicht auf. Oben einen längeren wählen.",
   },
   bots: {
@@ -741,7 +742,7 @@ export const texts: Texts & MoreTexts = {
       ttfb: "Erstes Byte (ms)", request_time: "Anfragezeit (ms)", render_time: "Renderzeit (ms)", 
       interactive: "Interaktion", is_bot: "Bot", bot_reason: "Grund für Bot", 
       metric_name: "Web Vital", metric_value: "Wert des Web Vitals", filename: "Datei", lineno: "Zeile", colno: "Spalte", stack: "Stacktrace",
-      error_type: "Fehlerklasse", level: "Stufe", topic: "Art der Nachricht", currency: "Währung", link_id: "Link-ID", subject_id: "Website oder Link", drop_reason: "Grund des Verwerfens", slug: "Kurzlink", page_index: "Position im Besuch", exit_type: "Art des Verlassens",
+      error_type: "Fehlerklasse", message_pattern: "Muster der Meldung", level: "Stufe", topic: "Art der Nachricht", currency: "Währung", link_id: "Link-ID", subject_id: "Website oder Link", drop_reason: "Grund des Verwerfens", slug: "Kurzlink", page_index: "Position im Besuch", exit_type: "Art des Verlassens",
       active_time: "Aktive Zeit (s)", time_to_first_interaction: "Bis zur ersten Interaktion (ms)", max_scroll_depth: "Größte Scrolltiefe (%)",
       scroll_count: "Scrollvorgänge", click_count: "Klicks", key_count: "Tastendrücke", copy_count: "Kopiervorgänge", rage_click_count: "Wutklicks",
       dead_click_count: "Klicks ins Leere", rage_click_target: "Ziel der Wutklicks", dead_click_target: "Ziel der Klicks ins Leere",

@@ -251,6 +251,7 @@ const english = {
       noBefore: "There is no time before to compare with.",
       start: "Start with",
     },
+    similar: "Group similar messages", similarNote: "Messages that differ only in numbers, ids, addresses and query parts are one; # stands in their place.",
     unknown: "This error did not happen in the time range. Choose a longer one above.",
   },
   bots: {
@@ -457,7 +458,7 @@ const english = {
       ttfb: "First byte (ms)", request_time: "Request time (ms)", render_time: "Render time (ms)", 
       interactive: "Interaction", is_bot: "Bot", bot_reason: "Reason for bot", 
       metric_name: "Vital", metric_value: "Value of the vital", filename: "File", lineno: "Line", colno: "Column", stack: "Stack",
-      error_type: "Error class", level: "Level", topic: "Kind of item", currency: "Currency", link_id: "Link id", subject_id: "Website or link", drop_reason: "Reason of the drop", slug: "Short link", page_index: "Position in the visit", exit_type: "How it was left",
+      error_type: "Error class", message_pattern: "Message pattern", level: "Level", topic: "Kind of item", currency: "Currency", link_id: "Link id", subject_id: "Website or link", drop_reason: "Reason of the drop", slug: "Short link", page_index: "Position in the visit", exit_type: "How it was left",
       active_time: "Active time (s)", time_to_first_interaction: "Until the first interaction (ms)", max_scroll_depth: "Largest scroll depth (%)",
       scroll_count: "Scrolls", click_count: "Clicks", key_count: "Keys", copy_count: "Copies", rage_click_count: "Rage clicks",
       dead_click_count: "Dead clicks", rage_click_target: "Target of rage clicks", dead_click_target: "Target of dead clicks",

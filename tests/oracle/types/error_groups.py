@@ -3,6 +3,7 @@
 import math
 from collections import Counter
 from datetime import date, timedelta
+from typing import Any
 
 from tests.oracle.aggregates import (
     ResultRow,
@@ -18,7 +19,7 @@ from tests.oracle.aggregates import (
 from tests.oracle.oracle import Oracle, Oracles
 from tests.oracle.query import ScopedRows
 from tests.oracle.stored_rows import Row
-from tests.oracle.types.errors import trends
+from tests.oracle.types.errors import name_of, trends
 from tests.oracle.wall_clock import first_instant, iso, wall
 from tests.query.query_service import NOW
 
@@ -62,8 +63,17 @@ def summary(scoped: ScopedRows) -> list[ResultRow]:
 GROUP = ("message", "error_type", "filename", "lineno")
 
 
+def by_group(scoped: ScopedRows, rows: list[Row]) -> dict[Any, list[Row]]:
+    """The rows by the message, or its pattern, and the other facts of a group."""
+
+    def group(row: Row) -> tuple[Any, ...]:
+        return (name_of(scoped, row), *(row.get(name) for name in GROUP[1:]))
+
+    return grouped(rows, group)
+
+
 def fingerprints(scoped: ScopedRows) -> list[ResultRow]:
-    groups = grouped(scoped.errors, lambda row: tuple(row.get(name) for name in GROUP))
+    groups = by_group(scoped, scoped.errors)
     result: list[ResultRow] = [
         {
             "name": message,
@@ -97,7 +107,7 @@ def changes(scoped: ScopedRows) -> list[ResultRow]:
     until = min(start, first_instant(today - days, query.zone) + passed_of_day)
     rows = scoped.read_from(before - HISTORY_MS).errors
     result: list[ResultRow] = []
-    for group, held in grouped(rows, lambda row: tuple(row.get(name) for name in GROUP)).items():
+    for group, held in by_group(scoped, rows).items():
         message, error_type, filename, line = group
         inside = [row for row in held if row["ms"] >= start]
         compared = [row for row in held if before <= row["ms"] < until]

@@ -3,7 +3,14 @@
 from tests.oracle.aggregates import ResultRow, distinct, grouped, ordered, visitors
 from tests.oracle.oracle import Oracle, Oracles
 from tests.oracle.query import ScopedRows
+from tests.oracle.stored_rows import Row
 from tests.oracle.wall_clock import iso
+
+
+def name_of(scoped: ScopedRows, row: Row) -> str:
+    """The message of an error, or its pattern if the query says so."""
+    name: str = row[scoped.query.options.get("by", "message")]
+    return name
 
 
 def messages(scoped: ScopedRows) -> list[ResultRow]:
@@ -14,7 +21,7 @@ def messages(scoped: ScopedRows) -> list[ResultRow]:
             "users": visitors(held),
             "last_seen": iso(held[-1]["ms"]),
         }
-        for message, held in grouped(scoped.errors, lambda row: row["message"]).items()
+        for message, held in grouped(scoped.errors, lambda row: name_of(scoped, row)).items()
     ]
     return ordered(result, "-count", "name")
 

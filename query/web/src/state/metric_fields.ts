@@ -75,7 +75,7 @@ const FIELDS: [FieldGroup, string[]][] = [
   ["visitors", ["visitor.is_new", "visitor.first_seen:week", "visitor.first_seen:month"]],
   ["actions", ["name", "href", "outbound_domain"]],
   ["time", ["time:hour_of_day", "time:day_of_week"]],
-  ["errors", ["message", "error_type", "level", "filename"]],
+  ["errors", ["message", "message_pattern", "error_type", "level", "filename"]],
   ["further", ["currency", "topic", "drop_reason", "bot_reason", "import_id", "source", "connection_type"]],
 ];
 

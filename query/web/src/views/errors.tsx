@@ -37,6 +37,11 @@ type Group = Row<"error_changes">;
 type Sample = Row<"error_fingerprints">;
 type Filters = NonNullable<Ask<"recent_errors">["filters"]>;
 
+/** Whether messages that differ in numbers, ids and addresses alone are one group. */
+const isSimilar = (): boolean => address.value.own.similar === "1";
+const messageField = () => (isSimilar() ? "message_pattern" : "message");
+const grouping = () => (isSimilar() ? { by: messageField() } : {});
+
 export default function Errors() {
   return address.value.item ? <ErrorGroup /> : <AllErrors />;
 }
@@ -99,8 +104,8 @@ const isWorrying = ({ state }: Pick<Group, "state">): boolean => state === "new"
 
 /** What to look at first, as a sentence. */
 function Advice({ hasBefore }: { hasBefore: boolean }) {
-  const changes = useAnswer({ name: "error_changes", options: { limit: ROWS } });
-  const states = useAnswer({ name: "error_states" });
+  const changes = useAnswer({ name: "error_changes", options: { limit: ROWS, ...grouping() } });
+  const states = useAnswer({ name: "error_states", options: grouping() });
   return (
     <div class="advice-frame">
       <Async loaded={withTotal(changes, states)} lines={1}>
@@ -161,7 +166,7 @@ const place = ({ filename, line }: Pick<Group, "filename" | "line">): string =>
   [filename && URL.canParse(filename) ? new URL(filename).pathname : filename, line].filter((part) => part !== null).join(":");
 
 const groupAddress = (row: Group): string => addressWith({
-  item: row.name ?? "", own: { type: row.error_type ?? "", file: row.filename ?? "", line: String(row.line ?? "") },
+  item: row.name ?? "", own: { type: row.error_type ?? "", file: row.filename ?? "", line: String(row.line ?? ""), similar: isSimilar() ? "1" : "" },
 });
 
 /** Where it happens: the earliest page and browser, and how many others. */
@@ -233,9 +238,9 @@ function GroupTable({ hasBefore }: { hasBefore: boolean }) {
   const page = Math.max(1, Number(own.page) || 1);
   const sort = parseSort(own.sort);
   const state = hasBefore && own.state !== "all" && TABS.includes(own.state ?? "") ? own.state! : null;
-  const ask: Ask<"error_changes"> = { name: "error_changes", options: { limit: ROWS, page, ...(sort ? { orderBy: [sort] } : {}), ...(state ? { state } : {}) } };
+  const ask: Ask<"error_changes"> = { name: "error_changes", options: { limit: ROWS, page, ...grouping(), ...(sort ? { orderBy: [sort] } : {}), ...(state ? { state } : {}) } };
   const loaded = useAnswer(ask);
-  const states = useAnswer(hasBefore ? { name: "error_states" } : null);
+  const states = useAnswer(hasBefore ? { name: "error_states", options: grouping() } : null);
   const visitors = useAnswer({ name: "summary_metrics" }).value?.rows[0]?.unique_visitors;
   const { series, isRunning } = useGroupSeries(loaded.value?.rows ?? []);
   const groups = (id: string): number => states.value?.rows.reduce((sum, each) => sum + (id === "all" || each.state === id ? each.groups : 0), 0) ?? 0;
@@ -243,7 +248,9 @@ function GroupTable({ hasBefore }: { hasBefore: boolean }) {
     { id, label: `${id === "all" ? t.states.all : t.states.words[id]} ${states.value ? formatNumber(groups(id)) : ""}` }));
   return (
     <Card title={t.groups} ask={ask} file={FILE} className="wide" tabs={hasBefore ? tabs : undefined} tab={state ?? "all"}
-      onTab={(id) => goOwn({ state: id === "all" ? "" : id, page: "" })}>
+      onTab={(id) => goOwn({ state: id === "all" ? "" : id, page: "" })} actions={(
+        <label class="check" title={t.similarNote}><input type="checkbox" checked={isSimilar()} onChange={(event) => goOwn({ similar: event.currentTarget.checked ? "1" : "", page: "" })} />{t.similar}</label>
+      )}>
       <Async loaded={loaded} lines={5} isEmpty={({ rows }) => !rows.length} empty={unlessFiltered(t.none)}>
         {({ rows, total }) => (
           <>
@@ -257,7 +264,7 @@ function GroupTable({ hasBefore }: { hasBefore: boolean }) {
   );
 }
 
-const GROUP_FIELDS = ["message", "error_type", "filename", "lineno"];
+const groupFields = (): string[] => [messageField(), "error_type", "filename", "lineno"];
 const keyOf = ({ name, error_type: type, filename, line }: Group): string => JSON.stringify([name, type, filename, line]);
 
 /** Errors of each day, or hour, by group. */
@@ -266,14 +273,14 @@ function useGroupSeries(rows: Group[]): { series: Map<string, (number | null)[]>
   const time = `time:${METRIC_BUCKETS[by] ?? "day"}`;
   const buckets = useAnswer({ name: "error_chart_data", options: { granularity: by } }).value;
   const loaded = useMetrics(rows.length ? {
-    metrics: ["errors"], dimensions: [...GROUP_FIELDS, time], limit: 10_000,
-    filters: [{ field: "message", operator: "in", value: [...new Set(rows.map(({ name }) => name))] }] as Schemas["Filter"][],
+    metrics: ["errors"], dimensions: [...groupFields(), time], limit: 10_000,
+    filters: [{ field: messageField(), operator: "in", value: [...new Set(rows.map(({ name }) => name))] }] as Schemas["Filter"][],
   } : null);
   const labels = buckets?.rows.map(({ date }) => date) ?? [];
   const at = new Map(labels.map((label, i) => [label, i]));
   const series = new Map<string, (number | null)[]>();
   for (const row of loaded.value ?? []) {
-    const key = JSON.stringify(GROUP_FIELDS.map((field) => row[field]));
+    const key = JSON.stringify(groupFields().map((field) => row[field]));
     const values = series.get(key) ?? labels.map(() => 0);
     const position = at.get(String(row[time]));
     if (position !== undefined) values[position] = Number(row.errors);
@@ -290,7 +297,7 @@ const METRIC_BUCKETS: Record<string, string> = { minute: "minute", quarter_hour:
 function groupFilters(): Filters {
   const { item, own } = address.value;
   return [
-    condition("message", item),
+    condition(messageField(), item),
     condition("error_type", own.type || null),
     condition("filename", own.file || null),
     own.line ? { field: "lineno", operator: "eq", value: Number(own.line) } : condition("lineno", null),
@@ -300,13 +307,13 @@ function groupFilters(): Filters {
 function ErrorGroup() {
   const { item } = address.value;
   const filters = groupFilters();
-  const ask: Ask<"error_fingerprints"> = { name: "error_fingerprints", options: { limit: 1 }, filters };
+  const ask: Ask<"error_fingerprints"> = { name: "error_fingerprints", options: { limit: 1, ...grouping() }, filters };
   const loaded = useAnswer(ask);
-  const changes = useAnswer({ name: "error_changes", options: { limit: 1 }, filters });
+  const changes = useAnswer({ name: "error_changes", options: { limit: 1, ...grouping() }, filters });
   const before = useComparedData();
   return (
     <>
-      <p class="crumbs"><a href={addressWith({ item: "", own: {} })} onClick={follow}>{t.back}</a></p>
+      <p class="crumbs"><a href={addressWith({ item: "", own: isSimilar() ? { similar: "1" } : {} })} onClick={follow}>{t.back}</a></p>
       <Card title={item} ask={ask} fields={FILE.slice(0, 4)} className="wide">
         <Async loaded={loaded} lines={6} isEmpty={({ rows }) => !rows.length} empty={t.unknown}>
           {({ rows: [row] }) => <GroupFacts row={row!} change={before && before !== "none" ? changes.value?.rows[0] : undefined} />}

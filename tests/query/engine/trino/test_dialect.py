@@ -41,6 +41,7 @@ def test_every_function_has_a_form_for_trino() -> None:
             "REGEXP_LIKE(JSON_FORMAT(JSON_EXTRACT(properties, AS_JSON_PATH($p))), '^-?[0-9]')",
         ),
         ("REPLACE_MATCHES(x, '[^0-9]', '')", "REGEXP_REPLACE(x, '[^0-9]', '')"),
+        (r"REPLACE_MATCHES(x, '(a)b', '\1$')", r"REGEXP_REPLACE(x, '(a)b', '$1\$')"),
         ("REGEXP_MATCHES(x, '[0-9]$')", "REGEXP_LIKE(x, '[0-9]$')"),
         (
             "AVG(x) FILTER (WHERE x > 1)",

@@ -111,3 +111,23 @@ def test_where_it_happens_is_of_the_time_range(service: InProcessService) -> Non
         "2026-11-19T12:00:00.000Z",
         "2026-11-11T12:00:00.000Z",
     )
+
+
+def test_messages_with_other_numbers_are_one_group(service: InProcessService) -> None:
+    service.holds(
+        *errors("no order 1", "11-12", 1),
+        *errors("no order 2", "11-18", 1),
+        *errors("no order 3", "11-19", 2),
+        *errors("no user", "11-19", 1),
+    )
+
+    assert states(service, by="message_pattern") == {
+        "no user": ("new", "2026-11-19", 1, 0, 1),
+        "no order #": ("steady", None, 3, 1, 2),  # 3 - 1 = 2, less than 2 * sqrt(4) = 4
+    }
+    assert states(service, by="message_pattern", state="new").keys() == {"no user"}
+    assert states(service).keys() == {"no order 2", "no order 3", "no user"}
+    assert service.rows({"name": "error_states", "by": "message_pattern"}, **WEEK) == [
+        {"state": "new", "groups": 1, "errors": 1},
+        {"state": "steady", "groups": 1, "errors": 3},
+    ]

@@ -3,7 +3,7 @@
 from typing import Any
 
 from tests.query.lake import a_view, an_error
-from tests.query.query_service import InProcessService
+from tests.query.query_service import NOVEMBER, InProcessService
 from tests.query.times import at
 
 
@@ -56,3 +56,43 @@ def test_errors_of_one_place_are_a_group(service: InProcessService) -> None:
             "2026-11-10T12:30:00.000Z",
         ),
     ]
+
+
+def test_messages_with_other_numbers_are_one_group(service: InProcessService) -> None:
+    service.holds(
+        an_error("no order 1", at=at("12:00:00"), path="/old", stack="s1", lineno=7),
+        an_error("no order 2", at=at("13:00:00"), path="/new", stack="s2", lineno=7, visitor="u2"),
+        an_error("no order 3", at=at("14:00:00"), lineno=8),
+    )
+
+    def groups(**options: str) -> list[tuple[Any, ...]]:
+        rows = service.rows({"name": "error_fingerprints", **options})
+        return [tuple(row[n] for n in ("name", "line", "count", "users", "stack")) for row in rows]
+
+    assert groups(by="message_pattern") == [
+        ("no order #", 7, 2, 2, "s2"),
+        ("no order #", 8, 1, 1, None),
+    ]
+    assert groups(by="message") == groups()
+    assert [group[0] for group in groups()] == ["no order 1", "no order 2", "no order 3"]
+    assert service.rows({"name": "error_types", "by": "message_pattern"}) == [
+        {"name": "no order #", "count": 3, "users": 2, "last_seen": "2026-11-10T14:00:00.000Z"}
+    ]
+    [entry] = service.query({"name": "error_types", "by": "file"}).json["data"]
+    assert "by" in entry["error"]
+
+
+def test_a_pattern_is_a_filter_and_a_dimension(service: InProcessService) -> None:
+    service.holds(
+        an_error("no order 1", visitor="u1"),
+        an_error("no order 2", visitor="u2"),
+        an_error("no user 3", visitor="u3"),
+    )
+    is_order = [{"field": "message_pattern", "operator": "eq", "value": "no order #"}]
+    metrics = {"metrics": ["errors", "affected_visitors"], "filters": is_order, **NOVEMBER}
+
+    by_pattern = {**metrics, "dimensions": ["message_pattern"]}
+    [group] = service.ask("POST", "/v1/query/metrics", by_pattern, website_id="shop").json["data"]
+    assert group == {"message_pattern": "no order #", "errors": 2, "affected_visitors": 2}
+    newest = service.rows("recent_errors", filters=is_order)
+    assert sorted(row["message"] for row in newest) == ["no order 1", "no order 2"]
