@@ -13,6 +13,7 @@ from typing import Any
 from msgspec import Struct, structs
 
 from query.dependencies import QueryDependencies
+from query.formats.result_table import declared_columns
 from query.notify import spans
 from query.notify.conditions import (
     Finding,
@@ -27,6 +28,8 @@ from query.notify.conditions import (
 from query.notify.saved_queries import SavedQuery, Span, SpanRows, ask, query_of
 from query.notify.span_text import span_text
 from query.request.subject import SubjectKind
+from query.run.comparison import NUMBER_KINDS
+from query.standard.comparison import key_fields
 from query.standard.query_types import find_query_type
 from schemas.errors import ApiError, Unavailable
 from schemas.http.limit_counts import COLLECTOR
@@ -276,6 +279,28 @@ def _most_rows(query: SavedQuery) -> int:
     return min(NEW_ROWS, find_query_type(name, SubjectKind.WEBSITE).max_limit)
 
 
+def _measure(query: SavedQuery) -> str | None:
+    """The first number of a standard query that tells no rows from each other, as a step does.
+
+    None for the other languages, whose first number it is.
+    """
+    if query.language != "standard_query":
+        return None
+    parameter = query.body["parameters"][0]
+    name = parameter if isinstance(parameter, str) else parameter["name"]
+    query_type = find_query_type(name, SubjectKind.WEBSITE)
+    fields, columns = query_type.row.__struct_fields__, declared_columns(query_type.row)
+    keys = key_fields(query_type)
+    return next(
+        (
+            column.name
+            for field, column in zip(fields, columns, strict=True)
+            if column.kind in NUMBER_KINDS and field not in keys
+        ),
+        None,
+    )
+
+
 def _without_page(parameter: str | Mapping[str, Any]) -> str | Mapping[str, Any]:
     if isinstance(parameter, str):
         return parameter
@@ -294,7 +319,8 @@ def _judged(check: Check, span_rows: SpanRows) -> Finding:
             )
         return new_rows(current, earlier_rows[0], span_rows.groups)
     try:
-        value, *earlier = (number_in(rows, alert.column) for rows in span_rows.rows)
+        column = alert.column or _measure(query_of(alert))
+        value, *earlier = (number_in(rows, column) for rows in span_rows.rows)
     except KeyError:
         names = ", ".join(current[0]) if current else "none"
         raise Unavailable(
@@ -365,9 +391,14 @@ def _watched(alert: Alert) -> str:
     """What the number counts, as `page views`."""
     if alert.signal is not None:
         return SIGNAL_WORDS[alert.signal]
-    body = query_of(alert).body
-    selected: Any = alert.column or next(
-        iter(body.get("metrics") or body.get("query", {}).get("selects") or body["parameters"])
+    query = query_of(alert)
+    body = query.body
+    selected: Any = (
+        alert.column
+        or _measure(query)
+        or next(
+            iter(body.get("metrics") or body.get("query", {}).get("selects") or body["parameters"])
+        )
     )
     if not isinstance(selected, str):
         names = ("as", "alias", "metric", "name", "aggregate")

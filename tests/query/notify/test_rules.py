@@ -149,6 +149,16 @@ CONDITIONS: Mapping[str, tuple[dict[str, Any], list[tuple[str, float | None, str
             ("recovered", 1, f"1 pageviews {TO_4}; the bound is 5"),
         ],
     ),
+    "below, standard, the first number that is no step": (
+        {
+            "condition": "below",
+            "threshold": 1,
+            "standardQuery": {
+                "parameters": [{"name": "funnel", "steps": [{"path": "/none"}, {"path": "/"}]}]
+            },
+        },
+        [("fired", 0, f"0 visitors {TO_3}; the bound is 1")],
+    ),
     "dates have no effect": (
         {
             "condition": "above",
