@@ -73,7 +73,7 @@ kind_options = combine_options(
         help="Metrics instead of query types: 'visitors, conversions(Sign-up), revenue(EUR), "
         "sum(properties.price) as turnover, p95(load_time)'. Arguments: goal of conversions and "
         "conversion_rate, currency or money property of revenue, property of an aggregate, then "
-        "event=, goal=, money=, currency=.",
+        "event=, goal=, money=, currency=; of 'formula(page_views / visits) as f' an expression.",
     ),
     click.option("--by", metavar="A,B", help="Dimensions of the metrics: visit.channel,time:day."),
     click.option(

@@ -1,7 +1,8 @@
 """Metrics in short text: `visitors, conversions(Sign-up), sum(properties.price) as turnover`.
 
 A metric is a name, or a name with arguments in parentheses: of `conversions` and `conversion_rate`
-a goal, of `revenue`, `orders` and `average_order_value` a currency or a money property, of `sum`,
+a goal, of `revenue`, `orders` and `average_order_value` a currency or a money property, of
+`formula` an expression over metrics (`formula(page_views / visits) as pages_per_visit`), of `sum`,
 `avg`, `median`, `p95` and the other aggregates a property. Further arguments have names:
 `sum(properties.total, event = purchase)`, `revenue(Orders, currency = EUR)`. `as` gives the column
 a name. Text with commas, parentheses or quotes is quoted.
@@ -24,9 +25,10 @@ _OF_MONEY = ("revenue", "orders", "average_order_value")
 _FIRST = {
     **dict.fromkeys(("conversions", "conversion_rate", "conversion_value"), "goal"),
     **dict.fromkeys(_OF_MONEY, "money"),
+    "formula": "formula",
 }
 """What the argument without a name is; a property of all others."""
-_MEMBERS = ("property", "event", "goal", "money", "currency")
+_MEMBERS = ("property", "event", "goal", "money", "currency", "formula")
 _CURRENCY = re.compile("[A-Z]{3}")
 _METRIC_EXAMPLE = (
     'write it as in "visitors", "conversions(Sign-up)" or "sum(properties.price) as turnover"'

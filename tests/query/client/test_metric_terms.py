@@ -34,6 +34,14 @@ from query.client import InvalidRequest, parse_metrics
                 {"metric": "p95", "property": "load_time"},
             ],
         ),
+        (
+            "visits, formula(page_views / visits) as ratio, formula('(visits + 1) / 2') as half",
+            [
+                "visits",
+                {"metric": "formula", "formula": "page_views / visits", "as": "ratio"},
+                {"metric": "formula", "formula": "(visits + 1) / 2", "as": "half"},
+            ],
+        ),
     ],
 )
 def test_a_text_is_read(text: str, metrics: list[Any]) -> None:
