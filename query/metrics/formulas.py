@@ -2,18 +2,21 @@
 
 The operands are metrics by their names, and numbers. A formula becomes a metric of its own, whose
 SQL is made of that of its operands: order, `having` and pages know it like any other. It computes
-with floating point; a division by 0, and a missing operand, give null.
+with floating point, rounded to six decimals; a division by 0, and a missing operand, give null.
 """
 
 import ast
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
+from itertools import accumulate
 
-from query.metrics.metric import Metric, Unit
+from query.metrics.metric import DECIMALS, Metric, Unit
 from query.request.suggestions import unknown_name_message
 from schemas.errors import Malformed
 
 MAX_LENGTH = 200
 MAX_OPERANDS = 10
+MAX_SQL_LENGTH, MAX_NESTING = 5_000, 30
+"""Of its SQL, which has that of its operands: formulas over formulas grow by each level."""
 LEAST, GREATEST = 1e-9, 1e9
 """Of numbers, so that no formula leaves the range of floating point."""
 GRAMMAR = (
@@ -36,33 +39,49 @@ OPERATIONS: Mapping[type[ast.operator], Callable[[float, float], float | None]] 
 }
 
 
-def formula_metric(name: str, text: str, operands: Mapping[str, Metric], at: str) -> Metric:
-    """The metric of a formula; Malformed names the rule. `at` is where the term stands."""
+def formula_metric(
+    name: str, text: str, operands: Mapping[str, Metric], further: Collection[str], at: str
+) -> Metric:
+    """The metric of a formula; Malformed names the rule.
+
+    `further` are metrics that a formula names only where they stand before it, since they have
+    members of their own; `at` is where the term stands.
+    """
     tree = _parse(text, at)
     nodes = [*ast.walk(tree)]
     used = [node.id for node in nodes if isinstance(node, ast.Name)]
     numbers = sum(isinstance(node, ast.Constant) for node in nodes)
     for operand in used:
+        if operand in further and operand not in operands:
+            raise Malformed(
+                f"'{at}.formula' names '{operand}', which has members of its own: give it as a "
+                "metric before the formula"
+            )
         if operand not in operands:
             where = f" in '{at}.formula'"
             raise Malformed(unknown_name_message("metric", operand, operands, where))
-    sql = _sql(tree, operands, at)
+    sql = f"ROUND({_sql(tree, operands, at)}, {DECIMALS})"
+    if len(sql) > MAX_SQL_LENGTH or _nesting(sql) > MAX_NESTING:
+        raise Malformed(
+            f"'{at}.formula' is too large with the formulas that it names; use fewer levels of "
+            "formulas, parentheses and signs"
+        )
     if not used or len(used) + numbers > MAX_OPERANDS:
         raise Malformed(
             f"'{at}.formula' has {len(used)} metrics and {numbers} numbers; it needs a metric, and "
             f"has at most {MAX_OPERANDS} of both"
         )
+    of_nothing = _value(tree, {operand: operands[operand].of_nothing for operand in used})
     metrics = [operands[operand] for operand in dict.fromkeys(used)]
     parts = {part.name: part for metric in metrics for part in metric.parts}
-    checks = {check: None for metric in metrics for check in metric.checks}
     return Metric(
         name,
         Unit.NUMBER,
         f"{text} (of the metrics of these names)",
         sql,
         tuple(parts.values()),
-        tuple(checks),
-        _value(tree, {operand: operands[operand].of_nothing for operand in used}),
+        (),  # a metric that has checks stands before the formula, with them
+        None if of_nothing is None else round(of_nothing, DECIMALS),
     )
 
 
@@ -90,6 +109,11 @@ def _sql(node: ast.expr, operands: Mapping[str, Metric], at: str) -> str:
             return f"({above} {SYMBOLS[type(op)]} {below})"
         case _:
             raise _unreadable(at)
+
+
+def _nesting(sql: str) -> int:
+    """How deep parentheses are inside each other."""
+    return max(accumulate((text == "(") - (text == ")") for text in sql))
 
 
 def _value(node: ast.expr, operands: Mapping[str, float | None]) -> float | None:

@@ -13,6 +13,9 @@ from msgspec import Struct
 from query.standard.declaration.result_check import ResultCheck
 from schemas.tables import ERRORS, EVENTS, LEDGER, VITALS, Table
 
+DECIMALS = 6
+"""Of a value that is no ratio."""
+
 
 class Source(StrEnum):
     """What a part is computed from; the value names the CTE."""

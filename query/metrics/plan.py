@@ -9,7 +9,7 @@ from query.formats.columns import ColumnKind, group_kind
 from query.metrics.compile import compile_query
 from query.metrics.conditions import compile_filters
 from query.metrics.dimensions import Dimension
-from query.metrics.metric import Unit
+from query.metrics.metric import DECIMALS, Unit
 from query.metrics.query import MetricsQuery
 from query.metrics.rollup_plan import rollup_plan_of
 from query.prepared.not_prepared import NotPrepared
@@ -24,8 +24,6 @@ from query.standard.statement import build_statement
 from schemas.runtime.clock import format_instant
 from schemas.tables import EVENTS, IDENTITIES, ColumnType, Table
 
-DECIMALS = 6
-"""Decimals of a value that is no ratio."""
 SHOWN: Mapping[ColumnType, Callable[[Any], Any]] = {
     ColumnType.TIMESTAMP: format_instant,
     ColumnType.DECIMAL: float,
@@ -78,7 +76,7 @@ def _group(dimension: Dimension, column: str) -> Output:
 
 
 def _rounded(value: Any) -> float:
-    return round(float(value), DECIMALS)
+    return round(float(value), DECIMALS) + 0.0  # which makes 0 of -0
 
 
 async def _compile(

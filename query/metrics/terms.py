@@ -124,10 +124,8 @@ def _name_with(term: MetricTerm, told: Sequence[str]) -> str:
 
 def _select(term: MetricTerm, position: int, context: _Context) -> SelectedMetric:
     at = f"metrics[{position}]"
-    if term.name is not None and not NAME.fullmatch(term.name):
-        raise Malformed(
-            f"'{at}.as' must start with a letter or '_' and have at most 63 letters, digits or '_'"
-        )
+    if term.name is not None:
+        _check_name(term.name, at)
     _check_known(term.metric, at)
     _refuse(at, term, formula=term.formula)
     if term.metric in MONEY_METRICS:
@@ -149,7 +147,9 @@ def _select(term: MetricTerm, position: int, context: _Context) -> SelectedMetri
 
 def _formula(term: MetricTerm, position: int, before: Sequence[SelectedMetric]) -> SelectedMetric:
     at = f"metrics[{position}]"
-    if term.formula is None or term.name is None or not NAME.fullmatch(term.name):
+    if term.name is not None:
+        _check_name(term.name, at)
+    if term.formula is None or term.name is None:
         raise Malformed(
             f"'{at}' is a formula, which has 'formula' and a name, such as "
             "{'metric': 'formula', 'formula': 'orders / visitors', 'as': 'orders_per_visitor'}"
@@ -157,7 +157,16 @@ def _formula(term: MetricTerm, position: int, before: Sequence[SelectedMetric]) 
     others = {name: getattr(term, name) for name in ("property", "event", "goal", "money")}
     _refuse(at, term, **others, currency=term.currency)
     operands = {**BY_NAME, **{selected.name: selected.metric for selected in before}}
-    return SelectedMetric(term.name, formula_metric(term.name, term.formula, operands, at))
+    further = frozenset((*CONVERSIONS, *MONEY_METRICS, *AGGREGATES))
+    metric = formula_metric(term.name, term.formula, operands, further, at)
+    return SelectedMetric(term.name, metric)
+
+
+def _check_name(name: str, at: str) -> None:
+    if not NAME.fullmatch(name):
+        raise Malformed(
+            f"'{at}.as' must start with a letter or '_' and have at most 63 letters, digits or '_'"
+        )
 
 
 def _check_known(name: str, at: str) -> None:

@@ -138,3 +138,54 @@ def test_a_formula_has_a_name(service: InProcessService) -> None:
     assert "'metrics[0]' is a formula, which has 'formula' and a name" in reply["error"]
     other = asked(service, [{"metric": "sum", "property": "properties.a", "formula": "visitors"}])
     assert "'metrics[0].formula' does not apply" in other["error"]
+
+
+def test_having_is_about_the_value_that_is_shown(service: InProcessService) -> None:
+    third = formula("page_views / 3 / page_views")
+
+    rows = asked(service, [third], having=[{"field": "f", "op": "eq", "value": 0.333333}])
+
+    assert rows["data"] == [{"f": 0.333333}]
+
+
+@pytest.mark.parametrize(
+    "metrics",
+    [
+        # ten operands at each level, and one level more at each formula
+        [formula("+".join([f"a{n - 1}" if n else "visits"] * 10), f"a{n}") for n in range(9)],
+        [formula(f"l{n - 1} + 1" if n else "visits", f"l{n}") for n in range(20)],
+        [formula("-" * 40 + "visits")],
+        [formula("-(" * 60 + "visits" + ")" * 60)],
+    ],
+)
+def test_formulas_that_grow_beyond_measure_are_refused(
+    service: InProcessService, metrics: Sequence[object]
+) -> None:
+    reply = asked(service, metrics)
+
+    assert reply["code"] == "VALIDATION_ERROR"
+    assert "is too large with the formulas that it names" in reply["error"]
+
+
+def test_the_largest_formulas_are_answered(service: InProcessService) -> None:
+    levels = [formula(f"l{n - 1} + 1" if n else "visits", f"l{n}") for n in range(6)]
+    wide = [formula(" + ".join(["bounce_rate"] * 10), f"w{n}") for n in range(10)]
+
+    [row] = asked(service, [*levels, *wide])["data"]
+
+    assert (row["l5"], row["w9"]) == (row["l0"] + 5, 10 * row["w0"] / 10)
+
+
+def test_a_metric_with_members_stands_before_the_formula(service: InProcessService) -> None:
+    reply = asked(service, [formula("orders / visitors")])
+
+    assert reply["error"] == (
+        "'metrics[0].formula' names 'orders', which has members of its own: give it as a metric "
+        "before the formula"
+    )
+
+
+def test_the_name_of_a_formula_has_the_rule_of_names(service: InProcessService) -> None:
+    assert asked(service, [formula("visits", "a b")])["error"] == (
+        "'metrics[0].as' must start with a letter or '_' and have at most 63 letters, digits or '_'"
+    )

@@ -282,3 +282,14 @@ def test_each_website_has_its_own_money_properties(service: InProcessService) ->
     assert "Several of the websites have a 'Orders'; give its id" in error(
         service, {**revenue, "money": "Orders"}, website="shop,blog"
     )
+
+
+def test_a_formula_over_money_has_the_warnings_of_the_money_once(service: InProcessService) -> None:
+    both(service)
+    euros = {"metric": "revenue", "currency": "EUR", "as": "euros"}
+    each = {"metric": "formula", "formula": "euros / 4", "as": "each"}
+
+    alone, reply = ask(service, euros).json, ask(service, euros, each).json
+
+    assert reply["data"] == [{"euros": 139.3, "each": 34.825}]
+    assert reply["meta"]["warnings"] == alone["meta"]["warnings"] != []
