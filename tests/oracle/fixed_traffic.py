@@ -19,9 +19,9 @@ from tests.oracle.traffic_values import (
     CAMPAIGNS,
     DOMAINS,
     HOSTS,
-    MESSAGES,
     NAMES,
     PLACES,
+    PLAIN_MESSAGES,
     PROPERTIES,
     SOURCES,
     VITAL_NAMES,
@@ -137,7 +137,7 @@ class FixedTraffic:
             (
                 ERRORS,
                 {
-                    "message": pick(MESSAGES),
+                    "message": pick(PLAIN_MESSAGES),
                     "error_type": pick((None, "TypeError")),
                     "level": "error",
                     "lineno": pick((None, 12)),

@@ -12,8 +12,9 @@ VISITORS = ("u1", "u2", "u3", "U1", "é", None)
 SESSIONS = ("s1", "s2", "s3", "s4", "s5", None)
 NAMES = ("signup", "Signup", "purchase", "köp", "screen view")
 DOMAINS = ("x.example", "y.example", "ü.example")
+PLAIN_MESSAGES = ("boom", "Boom", "x is not a function", "'; DROP", "")
 MESSAGES = (
-    *("boom", "Boom", "x is not a function", "'; DROP", ""),
+    *PLAIN_MESSAGES,
     *("no order 1,234", "no order 7", "no order 00c04fd430c8 of é@x.example", "h1?"),
 )
 SOURCES: tuple[StoredRow, ...] = (
