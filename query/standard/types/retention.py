@@ -130,18 +130,18 @@ def first_seen(
     cohort, and neither is who was there before the time range.
     """
     value = f", {breakdown.of_first_row} AS breakdown_value" if breakdown else ""
-    is_new = f"AND {IS_NEW.column}" if options.cohort == "first_ever" else ""
-    in_bucket = f"HAVING MIN(bucket) = MIN({FIRST_BUCKET})" if is_new else ""
+    begins_cohort = f"AND {IS_NEW.column}" if options.cohort == "first_ever" else ""
+    in_bucket = f"HAVING MIN(bucket) = MIN({FIRST_BUCKET})" if begins_cohort else ""
     if conditions.start:
         value += f", MIN({ROW_ORDER_NUMBER}) AS start_row"
-        is_new = f"AND {conditions.start.text}"
+        begins_cohort = f"AND {conditions.start.text}"
     return Cte(
         "first_seen",
         f"""
         SELECT visitor_hash AS cohort_visitor, MIN(bucket) AS cohort{value}
           FROM scoped
          WHERE visitor_hash IS NOT NULL
-               {is_new}
+               {begins_cohort}
          GROUP BY visitor_hash
         {in_bucket}
         """,  # noqa: S608
