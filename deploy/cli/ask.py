@@ -83,6 +83,14 @@ kind_options = combine_options(
         help="Condition on metrics, as --where: 'visits > 10'. May be repeated.",
     ),
     click.option(
+        "--segment",
+        "segments",
+        multiple=True,
+        metavar="NAME",
+        help="Saved segment whose rows stand beside those of others; 'all' for all visitors. May "
+        "be repeated.",
+    ),
+    click.option(
         "--custom",
         type=click.File(),
         metavar="FILE",
@@ -126,6 +134,7 @@ def ask(
     metrics: str | None,
     by: str | None,
     having: tuple[str, ...],
+    segments: tuple[str, ...],
     custom: IO[str] | None,
     format_: str,
     compile_: bool,
@@ -146,6 +155,7 @@ def ask(
     tidemark ask attribution --goal signup --option model=linear
     tidemark ask --metrics visitors,bounce_rate --by visit.channel,time:day --order 'visitors desc'
     tidemark ask --metrics 'conversions(Sign-up), revenue(EUR)' --by visit.utm_campaign
+    tidemark ask --metrics visits,bounce_rate --segment 'On phones' --segment all
     tidemark ask --custom query.json --json
     tidemark ask summary top_pages --preset last_30d --compile
 
@@ -154,12 +164,14 @@ def ask(
     """
     if sum(map(bool, (types, metrics, custom))) != 1:
         raise click.UsageError("give query types, --metrics or --custom: one of them")
-    if (by or having) and not metrics:
-        raise click.UsageError(f"{'--by' if by else '--having'} needs --metrics")
+    if (by or having or segments) and not metrics:
+        option = "--by" if by else "--having" if having else "--segment"
+        raise click.UsageError(f"{option} needs --metrics")
     terms = _metric_terms(metrics) if metrics else None
     own = _type_options(options)
     of_metrics = {
         "having": list(having) or None,
+        "segments": [None if name == "all" else name for name in segments] or None,
         "goals": own.pop("goals", None) if metrics else None,
     }
     if own and len(types) != 1:

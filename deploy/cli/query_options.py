@@ -40,12 +40,15 @@ OPTION_BY_MEMBER = {
 }
 """Request field → the option that sets it, for error messages."""
 
-LISTED_MEMBER = re.compile(r"(?:parameters\[0\]\.)?(filters|having|steps|goals)\[(\d+)\](?:\..*)?")
+LISTED_MEMBER = re.compile(
+    r"(?:parameters\[0\]\.)?(filters|having|steps|goals|segments)\[(\d+)\](?:\..*)?"
+)
 OPTION_BY_LIST = {
     "filters": "--where",
     "having": "--having",
     "steps": "--step",
     "goals": "--goal",
+    "segments": "--segment",
 }
 """Request field with a list → the repeated option that fills it."""
 

@@ -107,6 +107,10 @@ class MetricsArguments(TimeArguments, frozen=True, kw_only=True):
     ] = []
     filters: Filters = []
     having: Annotated[FilterList, Meta(description="Conditions on metrics: `visits > 10`.")] = []
+    segments: Annotated[
+        list[str | None],
+        Meta(description="Names of saved segments side by side, null for all visitors."),
+    ] = []
     goals: Annotated[
         list[str | dict[str, Any]],
         Meta(

@@ -126,8 +126,8 @@ def _custom_query(arguments: CustomArguments) -> dict[str, Any]:
 
 
 def _conditions(arguments: Any) -> dict[str, Any]:
-    """Filters, having, goals and order that were given."""
-    names = ("filters", "having", "goals", "order_by")
+    """Filters, having, segments, goals and order that were given."""
+    names = ("filters", "having", "segments", "goals", "order_by")
     return {name: value for name in names if (value := getattr(arguments, name, None))}
 
 

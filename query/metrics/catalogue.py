@@ -13,6 +13,7 @@ from query.metrics.goal_filters import GOAL
 from query.metrics.metrics import METRICS
 from query.metrics.money import CURRENCY, CURRENCY_MEANING, MONEY_METRICS
 from query.metrics.query import MetricsQuery
+from query.metrics.segments import SEGMENT, SEGMENT_MEANING
 from query.metrics.terms import AGGREGATES, CONVERSIONS
 from query.request.operators import OPERATORS
 from query.request.property_path import PREFIX
@@ -116,6 +117,8 @@ def _dimensions() -> list[dict[str, Any]]:
 def _meaning(name: str) -> str:
     if name in FIELDS:
         return FIELDS[name].description
+    if name == SEGMENT:
+        return SEGMENT_MEANING
     if name == CURRENCY:
         return CURRENCY_MEANING
     if name in INSTANT_BUCKETS:

@@ -31,7 +31,7 @@ async def compile_query(
     scopes: Mapping[str, Scope],
     dimensions: Sequence[Dimension],
     metrics: Sequence[Metric],
-    form: ResultForm,
+    form: ResultForm | None,
     values: Fragment,
 ) -> Sql:
     """The statement for one form of the result, with the bound values of that form.

@@ -188,6 +188,8 @@ def _dimension(name: str, position: int) -> Dimension:
 
 def _unknown(name: str, at: str) -> str:
     word = name[:100].lower()
+    if word == "segment":
+        return f"'{at}' is 'segment'; rows have it where 'segments' names segments, not by itself"
     words = {**COLUMN_WORDS, **DIMENSION_WORDS}
     meant = words.get(word) or ([TIME_PREFIX + word] if TIME_PREFIX + word in TIMES else ())
     known = [field for field in meant if field in FIELDS or field in TIMES]

@@ -4,6 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from msgspec import structs
+
 from query.engine.engine import Engine, Sql
 from query.formats.columns import ColumnKind, group_kind
 from query.metrics.compile import compile_query
@@ -12,6 +14,7 @@ from query.metrics.dimensions import Dimension
 from query.metrics.metric import DECIMALS, Unit
 from query.metrics.query import MetricsQuery
 from query.metrics.rollup_plan import rollup_plan_of
+from query.metrics.segments import SelectedSegment, compile_segments
 from query.prepared.not_prepared import NotPrepared
 from query.request.query import Query
 from query.response.bodies import ResultWarning
@@ -41,7 +44,7 @@ def plan_of(query: MetricsQuery) -> GroupedPlan:
         query=query.query,
         name="metrics",
         file_name="metrics",
-        groups=tuple(_group(d, f"d{i}") for i, d in enumerate(query.dimensions)),
+        groups=tuple(_group(d, query.columns[d.name]) for d in query.dimensions),
         values=tuple(
             Output(
                 selected.name,
@@ -87,9 +90,22 @@ async def _compile(
     form: ResultForm,
     values: Fragment,
 ) -> Sql:
-    scopes = {table.name: _scope_of(table, query, versions) for table in metrics.tables}
     selected = [metric.metric for metric in metrics.metrics]
-    return await compile_query(engine, scopes, metrics.dimensions, selected, form, values)
+
+    async def compile_one(
+        query: Query, dimensions: Sequence[Dimension], form: ResultForm | None, values: Fragment
+    ) -> Sql:
+        scopes = {table.name: _scope_of(table, query, versions) for table in metrics.tables}
+        return await compile_query(engine, scopes, dimensions, selected, form, values)
+
+    async def compile_segment(segment: SelectedSegment) -> Sql:
+        filtered = structs.replace(query, filters=[*query.filters, *segment.filters])
+        return await compile_one(filtered, metrics.dimensions[:-1], None, Fragment())
+
+    if not metrics.segments:
+        return await compile_one(query, metrics.dimensions, form, values)
+    columns = [*metrics.columns.values()]
+    return await compile_segments(engine, metrics.segments, columns, compile_segment, form, values)
 
 
 def _scope_of(table: Table, query: Query, versions: Versions) -> Scope:

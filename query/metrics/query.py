@@ -6,8 +6,10 @@ from msgspec import Struct
 
 from query.metrics.dimensions import Dimension
 from query.metrics.fields import FIELDS
+from query.metrics.segments import DIMENSION as SEGMENT_DIMENSION
+from query.metrics.segments import SelectedSegment
 from query.metrics.terms import SelectedMetric
-from query.request.filter_struct import fields_named, names_behavior
+from query.request.filter_struct import Filter, fields_named, names_behavior
 from query.request.order import OrderTerm
 from query.request.query import Query
 from query.request.time_range import Granularity
@@ -27,6 +29,24 @@ class MetricsQuery(Struct, frozen=True, kw_only=True):
     metrics: tuple[SelectedMetric, ...]
     having: Fragment
     """Conditions on the columns `m0`, `m1`, ... of the result."""
+    segments: tuple[SelectedSegment, ...] = ()
+    """Side by side; the last dimension is then that of segments."""
+
+    @property
+    def filters_of_segments(self) -> Sequence[Sequence[Filter]]:
+        """The filters of the rows of each segment; those of the query without segments."""
+        filters = self.query.filters
+        return [[*filters, *segment.filters] for segment in self.segments] or [filters]
+
+    @property
+    def filters(self) -> Sequence[Filter]:
+        """All filters of the query and its segments."""
+        return [*self.query.filters, *(each for one in self.segments for each in one.filters)]
+
+    @property
+    def fields_filtered(self) -> set[str]:
+        """The fields that filters name."""
+        return set().union(*map(fields_named, self.filters))
 
     @property
     def tables(self) -> Sequence[Table]:
@@ -36,18 +56,17 @@ class MetricsQuery(Struct, frozen=True, kw_only=True):
     @property
     def reads_events(self) -> bool:
         """Whether it needs events, also when its metrics are of other tables."""
-        fields = set().union(*map(fields_named, self.query.filters))
         return (
             EVENTS in self.tables
-            or any(map(names_behavior, self.query.filters))
+            or any(map(names_behavior, self.filters))
             or any(dimension.reads_events for dimension in self.dimensions)
-            or any(FIELDS[name].reads_events for name in fields & FIELDS.keys())
+            or any(FIELDS[name].reads_events for name in self.fields_filtered & FIELDS.keys())
         )
 
     @property
     def further_tables(self) -> Sequence[Table]:
         """The tables that facts of rows and warnings come from."""
-        profiles = self.query.by_profile or any(map(names_profile, self.query.filters))
+        profiles = self.query.by_profile or any(map(names_profile, self.filters))
         profiles = profiles or any(dimension.name == PROFILE_FIELD for dimension in self.dimensions)
         events = [EVENTS] if self.reads_events or self.checks else []
         return [*events, *([IDENTITIES] if profiles else [])]
@@ -55,10 +74,9 @@ class MetricsQuery(Struct, frozen=True, kw_only=True):
     @property
     def checks(self) -> Sequence[ResultCheck]:
         """What warnings of the result come from; none looks past the filters of a share."""
-        fields = set().union(*map(fields_named, self.query.filters))
         parts = (part.sql for metric in self.metrics for part in metric.metric.parts)
         by_times = (
-            names_visitor_facts(fields)
+            names_visitor_facts(self.fields_filtered)
             or any(d.name.startswith(VISITOR_PREFIX) for d in self.dimensions)
             or any(IS_NEW.column in names_in(sql) for sql in parts)
         )
@@ -69,7 +87,10 @@ class MetricsQuery(Struct, frozen=True, kw_only=True):
     @property
     def columns(self) -> Mapping[str, str]:
         """The columns of the SQL by their names in the result."""
-        dimensions = {d.name: f"d{i}" for i, d in enumerate(self.dimensions)}
+        dimensions = {
+            d.name: d.name if d is SEGMENT_DIMENSION else f"d{i}"
+            for i, d in enumerate(self.dimensions)
+        }
         return dimensions | {m.name: f"m{i}" for i, m in enumerate(self.metrics)}
 
     @property

@@ -12,9 +12,11 @@ from query.metrics.goal_filters import GOAL, PREFIX, expand_goals
 from query.metrics.ledger import LEDGER_METRIC_NAMES
 from query.metrics.money import CURRENCY, MoneyTerm, choose_money, currency_of_row
 from query.metrics.query import MetricsQuery
+from query.metrics.segments import DIMENSION as SEGMENT_DIMENSION
+from query.metrics.segments import MAX_SEGMENTS, select_segments
 from query.metrics.terms import MetricTerm, SelectedMetric, select_metrics
 from query.request.comparison_range import CompareOptions, comparison_range
-from query.request.filters import Filter, FilterField, compile_conditions, fields_named
+from query.request.filters import Filter, FilterField, compile_conditions
 from query.request.order import FieldName, OrderTerm
 from query.request.query import MAX_ROWS, PageOptions, Query
 from query.request.segments import expand_segments
@@ -51,6 +53,8 @@ class MetricsRequest(
     """Conditions on metrics."""
     order_by: Annotated[list[OrderTerm], Meta(max_length=25)] = []
     """Metrics and dimensions."""
+    segments: Annotated[list[FieldName | None], Meta(max_length=MAX_SEGMENTS)] = []
+    """Saved segments side by side, by id or name, null for all visitors; rows have `segment`."""
     goals: Annotated[list[GoalStep], Meta(max_length=MAX_GOALS)] = []
     """What conversions are of."""
     start_date: str | None = None
@@ -81,6 +85,8 @@ def parse_request(
     saved, shared = subject.saved, subject.shared_filters
     if shared is not None:
         check_shared_body(body.filters, body.include_bots)
+        if body.segments:
+            raise Forbidden("'segments' is not available on a shared dashboard")
         _check_shared(body.metrics, body.dimensions, body.goals)
     filters = expand_goals(expand_segments(body.filters, saved), saved)
     filters += shared or ()
@@ -97,6 +103,9 @@ def parse_request(
     computed = {CURRENCY: _currency(body, saved)} if by_currency else {}
     names = {metric.name for metric in metrics}
     dimensions = parse_dimensions(body.dimensions, names, computed)
+    segments = select_segments(body.segments, saved)
+    if segments:
+        dimensions = (*dimensions, SEGMENT_DIMENSION)
     own_names = {term.name for term in body.metrics if not isinstance(term, str)}
     for name_of_both in own_names & {one.name for one in dimensions}:
         raise Malformed(
@@ -118,10 +127,12 @@ def parse_request(
         ),
         dimensions=dimensions,
         metrics=metrics,
+        segments=segments,
         having=_having(body.having, metrics),
     )
     for table in parsed.tables:
-        compile_filters(body.filters, time_range, table, saved)
+        for of_segment in parsed.filters_of_segments:
+            compile_filters(of_segment, time_range, table, saved)
     _check_tables(parsed)
     _check_points(parsed)
     for i, term in enumerate(body.order_by):
@@ -162,7 +173,7 @@ def _check_shared(
 def _check_tables(query: MetricsQuery) -> None:
     """Malformed when the rows of a metric do not have a dimension or a filtered field."""
     dimensions = {d.name: d.tables for d in query.dimensions}
-    filtered = set().union(*map(fields_named, query.query.filters))
+    filtered = query.fields_filtered
     shown = {name: GOAL if name.startswith(PREFIX) else name for name in filtered}
     fields = dimensions | {shown[name]: tables_with(name) for name in sorted(filtered)}
     for selected in query.metrics:

@@ -44,6 +44,8 @@ TOTALS: Mapping[str, Callable[[BucketTotals], object]] = {
 
 def rollup_plan_of(query: MetricsQuery) -> RollupPlan:
     """The plan over rollups; NotPrepared says why there is none."""
+    if query.segments:
+        raise NotPrepared("rollups do not answer metrics queries with 'segments'")
     if query.having.text:
         raise NotPrepared("rollups do not answer metrics queries with 'having'")
     metrics = tuple(_names(query))

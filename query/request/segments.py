@@ -34,7 +34,7 @@ def _expand(filter_: Filter, saved: SavedRecords, path: str, depth: int = 0) -> 
     if filter_.segment is not None:
         if filter_.is_condition or filter_.groups or filter_.behaviors:
             raise Malformed(f"'{path}' names a segment; it can have no other member")
-        return _filters_of(filter_.segment, saved, path)
+        return filters_of_segment(filter_.segment, saved, path)
     if filter_.behaviors:
         return [_expand_behaviors(filter_, saved, path)]
     if not filter_.groups or depth == MAX_DEPTH:  # what is nested deeper is refused when compiled
@@ -87,7 +87,8 @@ def _as_one(filters: list[Filter]) -> Filter:
     return filters[0] if len(filters) == 1 else Filter(all_of=filters)
 
 
-def _filters_of(reference: str, saved: SavedRecords, path: str) -> list[Filter]:
+def filters_of_segment(reference: str, saved: SavedRecords, path: str) -> list[Filter]:
+    """The filters of a saved segment, all of which hold; Malformed for an unknown one."""
     segment = saved.find(Segment, reference)
     if segment is None:
         names = [known.name for known in saved.of(Segment)]

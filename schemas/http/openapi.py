@@ -80,7 +80,7 @@ def schema_name(name: str) -> str:
     return "".join(word[:1].upper() + word[1:] for word in re.split(r"[_\W]+", name))
 
 
-API_VERSION = "0.8.0"
+API_VERSION = "0.9.0"
 TEXT_MEDIA_TYPES = ("application/x-ndjson", "image/svg+xml")
 """Media types of texts, besides those that begin with text/."""
 PROTOCOL_ERRORS: tuple[type[ApiError], ...] = (HeadersTooLarge,)

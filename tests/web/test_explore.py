@@ -373,3 +373,31 @@ def test_formulas_and_charts_fit_and_break_no_rule_of_wcag(page: Dashboard, widt
     shown.append(violations(page))
     fits = page.tab.js("document.documentElement.scrollWidth <= innerWidth")
     assert (shown, fits) == ([[], []], True)
+
+
+def test_segments_stand_side_by_side(dashboard: Dashboard) -> None:
+    website = dashboard.tenant.website.id
+    segment = dashboard.client.create_saved(
+        "segments", website, name="At desks", filters=[DESKTOP]
+    )["id"]
+    asked(dashboard, {"metrics": ["visits", "page_views"]})
+    add(dashboard, "Choose a segment", "At desks")
+    add(dashboard, "Choose a segment", "All visitors")
+    dashboard.until("decodeURIComponent(location.search).includes('null]')")
+
+    named = ["visits", "page_views"]
+    [total], [part] = dashboard.metrics(*named), dashboard.metrics(*named, filters=[DESKTOP])
+    assert total["visits"] > part["visits"] > 0
+    expected = [
+        [name, f"{row['visits']:,}", f"{row['page_views']:,}"]
+        for name, row in (("All visitors", total), ("At desks", part))
+    ]
+    eventually(
+        lambda: [row[:3] for row in dashboard.rows("Visits, Page views by Segment")] == expected, 30
+    )
+
+    dashboard.press("Hour", "main .segmented")
+    legend = "[...document.querySelectorAll('.legend li')].map((each) => each.innerText.trim())"
+    dashboard.until(f"({legend}).length >= 2")
+    assert set(dashboard.tab.js(legend)) == {"All visitors", "At desks"}
+    dashboard.client.delete_saved("segments", segment)

@@ -656,6 +656,8 @@ export const texts: Texts & MoreTexts = {
     having: "Nur Ergebnisse mit", limit: "Zeilen", aggregate: "Berechnet", field: "Spalte", add: "Hinzufügen",
     kind: "Art der Frage", tabs: { metrics: "Metriken", rows: "Zeilen und eigene Abfragen" },
     show: "Zeigen", by: "Nach", overTime: "Im Zeitverlauf", onlyWhere: "Nur mit", metric: "Metrik", dimension: "Dimension", noTime: "Aus",
+    segments: "Segmente", segment: "Segment", chooseSegment: "Segment wählen", allVisitors: "Alle Besucher", ofNoSegment: "zum Vergleich mit den Segmenten",
+    mostSegments: (n: number) => `Höchstens ${n} Segmente: zuerst eines entfernen.`,
     chooseMetric: "Metrik wählen", chooseDimension: "Dimension wählen", noMatch: "Nichts hat diesen Namen.", and: " und ",
     removeTerm: (what: string) => `${isolate(what)} entfernen`, pickMetric: "Eine Metrik wählen, um Zahlen zu sehen.",
     propertyMeaning: "eine Eigenschaft des Ereignisses, nach ihrem Namen",

@@ -372,6 +372,8 @@ const english = {
     having: "Only results where", limit: "Rows", aggregate: "Computed", field: "Column", add: "Add",
     kind: "Kind of question", tabs: { metrics: "Metrics", rows: "Rows and custom queries" },
     show: "Show", by: "By", overTime: "Over time", onlyWhere: "Only where", metric: "Metric", dimension: "Dimension", noTime: "Off",
+    segments: "Segments", segment: "Segment", chooseSegment: "Choose a segment", allVisitors: "All visitors", ofNoSegment: "for comparison with the segments",
+    mostSegments: (n: number) => `At most ${n} segments: remove one first.`,
     chooseMetric: "Choose a metric", chooseDimension: "Choose a dimension", noMatch: "Nothing has this name.", and: " and ",
     removeTerm: (what: string) => `Remove ${isolate(what)}`, pickMetric: "Choose a metric to see numbers.",
     propertyMeaning: "a property of the event, by its name",

@@ -195,6 +195,7 @@ def test_metrics_have_arguments_goals_and_conditions(ask: Ask) -> None:
         answering(),
         *("--metrics", "visits, conversions(Sign up) as signups, revenue(EUR)", *WEBSITE),
         *("--by", "visit.channel", "--having", "visits > 10", "--goal", "event:buy"),
+        *("--segment", "On phones", "--segment", "all"),
         *("--person", "profile", "--where", "segment = Germans"),
     )
 
@@ -208,6 +209,7 @@ def test_metrics_have_arguments_goals_and_conditions(ask: Ask) -> None:
         ],
         "dimensions": ["visit.channel"],
         "having": [{"field": "visits", "operator": "gt", "value": 10}],
+        "segments": ["On phones", None],
         "goals": [{"event": "buy"}],
         "person": "profile",
         "filters": [{"segment": "Germans"}],
@@ -295,6 +297,7 @@ def test_an_error_names_the_options(ask: Ask) -> None:
         (("summary", "--metrics", "visits"), "give query types, --metrics or --custom: one"),
         (("summary", "--by", "country"), "--by needs --metrics"),
         (("summary", "--having", "visits > 1"), "--having needs --metrics"),
+        (("summary", "--segment", "all"), "--segment needs --metrics"),
         (("--metrics", "sum(", *WEBSITE), "metric 'sum(' cannot be read"),
         (("summary", "--bom", *WEBSITE), "--bom needs --format csv"),
         (("summary", "funnel", "--step", "/"), "options of a query type (steps) need exactly one"),

@@ -9,27 +9,35 @@ import {
   type ChoiceGroup, dimensionGroups, dimensionText, iconOf, type Known, metricGroups, reasonAgainstDimension, reasonAgainstMetric, termIcon, termText,
 } from "../state/metric_fields";
 import { fitsBuckets } from "../state/period";
-import { bucketOf, BUCKETS, groupsOf, isFormula, MOST_METRICS, type Question, type Term, tidied, withMetric } from "../state/question";
+import {
+  bucketOf, BUCKETS, groupedBy, groupsOf, isFormula, MOST_METRICS, MOST_SEGMENTS, type Question, SEGMENT, type Term, tidied, withMetric,
+} from "../state/question";
 import { moreTexts } from "../texts.more";
 import type { IconName } from "../types";
 import { filterText } from "./filter_text";
 import { FormulaDialog } from "./formula_dialog";
 import { Icon } from "./icon";
 import { Picker } from "./picker";
+import { useSegments } from "./segments";
 
 const t = moreTexts.explore;
 const same = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other);
 
 export function QuestionBuilder({ known, question, change }: { known: Known; question: Question; change: (question: Question) => void }) {
-  const { metrics, filters } = question;
+  const { metrics, filters, segments } = question;
+  const saved = useSegments().value ?? [];
+  const segmentText = (reference: string | null) =>
+    (reference === null ? t.allVisitors : saved.find(({ id }) => id === reference)?.name ?? reference);
   /** The place of the formula that is edited, one further for a new one. */
   const [formulaAt, setFormulaAt] = useState<number | null>(null);
   const set = (part: Partial<Question>) => change(tidied({ ...question, ...part }));
   const toggleTerm = (term: Term) =>
     set({ metrics: metrics.some((each) => same(each, term)) ? metrics.filter((each) => !same(each, term)) : withMetric(metrics, term) });
-  const groups = groupsOf(question);
+  const groups = groupsOf(question).filter((name) => name !== SEGMENT);
   const bucket = bucketOf(question);
-  const setGroups = (names: string[], width = bucket) => set({ dimensions: [...(width ? [width] : []), ...names] });
+  const setGroups = (names: string[], width = bucket) => set(groupedBy([...(width ? [width] : []), ...names], segments));
+  const toggleSegment = (reference: string | null) =>
+    set(groupedBy(question.dimensions, segments.includes(reference) ? segments.filter((each) => each !== reference) : [...segments, reference]));
   const toggleGroup = (name: string) => setGroups(groups.includes(name) ? groups.filter((each) => each !== name) : [...groups, name]);
   return (
     <div class="question">
@@ -51,6 +59,22 @@ export function QuestionBuilder({ known, question, change }: { known: Known; que
           groups={dimensionGroups(known)} isChosen={(name) => groups.includes(name)} typed={propertyChoice}
           reasonAgainst={(name) => reasonAgainstDimension(name, question, known)} choose={toggleGroup} />
       </Line>
+      {(saved.length > 0 || segments.length > 0) && (
+        <Line word={t.segments}>
+          {segments.map((reference) => (
+            <Chip key={reference ?? ""} icon="users" text={segmentText(reference)} remove={() => toggleSegment(reference)} />
+          ))}
+          <Picker label={<><Icon name="plus" />{t.segment}</>} name={t.chooseSegment} className="quiet-button"
+            groups={[{
+              id: "segments", label: t.segments, icon: "users", choices: [
+                { value: null, text: t.allVisitors, meaning: t.ofNoSegment },
+                ...saved.map(({ id, name, description }) => ({ value: id, text: name, meaning: description ?? "" })),
+              ],
+            }]}
+            isChosen={(reference: string | null) => segments.includes(reference)} choose={toggleSegment}
+            reasonAgainst={() => (segments.length >= MOST_SEGMENTS ? t.mostSegments(MOST_SEGMENTS) : null)} />
+        </Line>
+      )}
       <Line word={t.overTime}>
         <Buckets bucket={bucket} reason={bucket ? null : reasonAgainstDimension("time:day", question, known)} choose={(width) => setGroups(groups, width)} />
       </Line>

@@ -34,7 +34,7 @@ export const valueText = ({ aggregate, field }: Exploration["selects"][number]):
 
 /** Words and values of a cell: countries, languages, kinds of events, times and days as elsewhere on the page. */
 export function cellText(group: string, value: unknown, zone: string): string {
-  if (value === null || value === undefined) return "–";
+  if (value === null || value === undefined) return group === "segment" ? t.allVisitors : "–";
   if (typeof value === "boolean") return value ? t.yes : t.no;
   if (group === `${TIME}day_of_week`) return weekdayName(Number(value));
   if (typeof value === "number") return formatNumber(value);

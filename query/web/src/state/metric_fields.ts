@@ -5,7 +5,7 @@ import type { IconName } from "../types";
 import { aggregateText, columnText, PROPERTY } from "./columns";
 import type { Filter } from "./filters";
 import { formatDuration, formatMilliseconds, formatMoney, formatNumber, formatPercent, formatRatio } from "./format";
-import { bucketOf, BUCKETS, columnsOf, groupsOf, isFormula, MOST_DIMENSIONS, MOST_METRICS, type Question, type Term, TIME } from "./question";
+import { bucketOf, BUCKETS, columnsOf, groupsOf, isFormula, MOST_DIMENSIONS, MOST_METRICS, type Question, SEGMENT, type Term, TIME } from "./question";
 
 const t = moreTexts.explore;
 
@@ -174,6 +174,7 @@ function tablesOf(term: Term, known: Known): string[] {
 function tablesWith(name: string, { catalogue }: Known): string[] {
   if (name.startsWith(TIME)) return WITH_TIME;
   if (name.startsWith("visitor.")) return ROWS;
+  if (name === SEGMENT) return WITH_TIME;
   return find(catalogue.dimensions, name)?.tables ?? EVENTS;
 }
 
@@ -201,7 +202,7 @@ export function reasonAgainstMetric(term: Term, question: Question, filters: Fil
 export function reasonAgainstDimension(name: string, question: Question, known: Known): string | null {
   const term = question.metrics.find((each) => !goTogether(each, name, known));
   if (term !== undefined) return t.notOf(termText(term, known));
-  return question.dimensions.length >= MOST_DIMENSIONS ? t.mostDimensions(MOST_DIMENSIONS) : null;
+  return question.dimensions.filter((each) => each !== SEGMENT).length >= MOST_DIMENSIONS ? t.mostDimensions(MOST_DIMENSIONS) : null;
 }
 
 /** Why a question cannot be asked under the filters of the page; null when it can. */

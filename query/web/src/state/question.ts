@@ -9,7 +9,10 @@ export type Order = Schemas["OrderTerm"];
 
 export interface Question {
   metrics: Term[];
+  /** `segment` among them, as the last, where there are segments. */
   dimensions: string[];
+  /** Ids or names of segments side by side, null for all visitors. */
+  segments: (string | null)[];
   /** Filters beside the page's. */
   filters: Filter[];
   orderBy: Order[];
@@ -22,9 +25,12 @@ export interface Question {
 export const FORMULA = "formula";
 export const isFormula = (term: Term): term is Exclude<Term, string> & { metric: typeof FORMULA } => typeof term !== "string" && term.metric === FORMULA;
 
-export const NO_QUESTION: Question = { metrics: [], dimensions: [], filters: [], orderBy: [], limit: 20, further: {} };
+export const NO_QUESTION: Question = { metrics: [], dimensions: [], segments: [], filters: [], orderBy: [], limit: 20, further: {} };
 export const MOST_METRICS = 8;
 export const MOST_DIMENSIONS = 2;
+export const MOST_SEGMENTS = 5;
+/** The dimension of segments side by side. */
+export const SEGMENT = "segment";
 export const TIME = "time:";
 /** Buckets of the time range by their dimensions, with the words of the page for their width. */
 export const BUCKETS: Record<string, BucketWidth> = {
@@ -41,6 +47,7 @@ const isListOf = (check: (value: unknown) => boolean) => (value: unknown): boole
 const MEMBERS: Record<string, (value: unknown) => boolean> = {
   metrics: isListOf(isTerm),
   dimensions: isListOf((value) => typeof value === "string"),
+  segments: isListOf((value) => value === null || typeof value === "string"),
   filters: isListOf((value) => isFilter(value)),
   orderBy: isListOf(isOrder),
   limit: (value) => value === null || (Number.isInteger(value) && (value as number) > 0),
@@ -51,19 +58,25 @@ export function questionOf(body: unknown): Question | null {
   if (!isRecord(body)) return null;
   const members = Object.entries(body).filter(([name]) => !OF_PAGE.includes(name));
   if (!members.every(([name, value]) => (Object.hasOwn(MEMBERS, name) ? MEMBERS[name]!(value) : FURTHER.includes(name)))) return null;
-  const { metrics, dimensions, filters, orderBy, limit, ...further } = Object.fromEntries(members) as unknown as Partial<Question>;
+  const { metrics, dimensions, segments, filters, orderBy, limit, ...further } = Object.fromEntries(members) as unknown as Partial<Question>;
   return {
-    metrics: metrics ?? [], dimensions: dimensions ?? [], filters: filters ?? [], orderBy: orderBy ?? [], limit: limit ?? NO_QUESTION.limit, further,
+    metrics: metrics ?? [], ...groupedBy(dimensions ?? [], segments ?? []), filters: filters ?? [], orderBy: orderBy ?? [], limit: limit ?? NO_QUESTION.limit, further,
   };
 }
+
+/** The dimensions of rows with these segments. */
+export const groupedBy = (dimensions: string[], segments: Question["segments"]): Pick<Question, "dimensions" | "segments"> =>
+  ({ segments, dimensions: [...dimensions.filter((name) => name !== SEGMENT), ...(segments.length ? [SEGMENT] : [])] });
 
 export const parseQuestion = (text: string): Question | null => questionOf(parseJson(text));
 
 /** The members of a body, without those that have their defaults. */
-export function membersOf({ metrics, dimensions, filters, orderBy, limit, further }: Question) {
+export function membersOf({ metrics, dimensions, segments, filters, orderBy, limit, further }: Question) {
+  const asked = dimensions.filter((name) => name !== SEGMENT);
   return {
     metrics,
-    ...(dimensions.length ? { dimensions } : {}),
+    ...(asked.length ? { dimensions: asked } : {}),
+    ...(segments.length ? { segments } : {}),
     ...(filters.length ? { filters: filters as Schemas["Filter"][] } : {}),
     ...(orderBy.length ? { orderBy } : {}),
     ...(limit === NO_QUESTION.limit ? {} : { limit }),
