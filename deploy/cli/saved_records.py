@@ -50,7 +50,7 @@ COLUMNS: Mapping[type[SavedRecord], Sequence[str]] = {
     Annotation: ("id", "websiteId", "start", "end", "text"),
     MoneyProperty: ("id", "websiteId", "name", "event", "property", "currency"),
     Share: ("id", "websiteId", "name", "expires", "password", "frameOrigins"),
-    Funnel: ("id", "websiteId", "name", "steps", "window", "by", "breakdown"),
+    Funnel: ("id", "websiteId", "name", "steps", "window", "by", "breakdown", "order"),
     Alias: ("id", "websiteId", "product", "name", "teeUrl"),
     Exploration: ("id", "websiteId", "name", "description", "shape", "createdBy"),
     Channel: ("id", "websiteId", "name", "kind", "host"),
@@ -61,6 +61,7 @@ COLUMNS: Mapping[type[SavedRecord], Sequence[str]] = {
 JSON_HELP: Mapping[str, str] = {
     "filters": "JSON array of filters, as in the API.",
     "steps": "JSON array of 2 to 10 steps, as in the API.",
+    "exclusions": "JSON array of at most 5 steps that may not lie between the others.",
     "metrics_query": "JSON object, the body of POST /v1/query/metrics.",
     "custom_query": "JSON object, the body of POST /v1/query/custom.",
     "standard_query": "JSON object, the body of POST /v1/query with one query type.",

@@ -51,6 +51,7 @@ INSTANTS = ("created_at", "updated_at")
 WIRE_LISTS: Mapping[str, Any] = {
     "filters": list[Filter],
     "steps": list[Step],
+    "exclusions": list[Step],
     "tiles": Annotated[list[BoardTile], Meta(max_length=MAX_TILES)],
 }
 """Fields that are lists of structs on the wire, and builtins in the record."""
@@ -215,6 +216,8 @@ SAVED_TYPES = (
             "steps": [{"path": "/pricing"}, {"event": "signup"}],
             "window": 86_400,
             "by": "session",
+            "order": "strict",
+            "exclusions": [{"event": "logout"}],
         },
         {"steps": [{"path": "/"}, {"path": "/pricing"}, {"event": "signup"}]},
     ),

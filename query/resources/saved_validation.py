@@ -162,22 +162,26 @@ def _money_property(money: MoneyProperty) -> MoneyProperty:
 
 @_validate.register
 def _funnel(funnel: Funnel) -> Funnel:
-    _check_size("steps", funnel.steps)
+    for name in ("steps", "exclusions"):
+        _check_size(name, getattr(funnel, name))
     options = convert(
         {
             "steps": funnel.steps,
             "window": funnel.window,
             "by": funnel.by,
             "breakdown": funnel.breakdown,
+            "order": funnel.order,
+            "exclusions": funnel.exclusions,
         },
         FunnelOptions,
         "",
     )
     parse_breakdown(options)
-    for i, step in enumerate(options.steps):
-        at = f"steps[{i}]"
-        require_seen(f"{at}.label", step.label or "")
-        step_condition(resolve_step(step, _AnySaved(), at), at, "step")
+    for name, steps in (("steps", options.steps), ("exclusions", options.exclusions)):
+        for i, step in enumerate(steps):
+            at = f"{name}[{i}]"
+            require_seen(f"{at}.label", step.label or "")
+            step_condition(resolve_step(step, _AnySaved(), at), at, "step")
     return replace(funnel, name=validate_name("name", funnel.name))
 
 

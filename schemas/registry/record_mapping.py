@@ -101,6 +101,7 @@ LIST_COLUMNS = frozenset(
         "filters",
         "frame_origins",
         "steps",
+        "exclusions",
         "value_hashes",
         "erased_values",
         "item_changes",

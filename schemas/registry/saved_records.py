@@ -150,6 +150,18 @@ class Funnel(SavedRecord, frozen=True, rename="camel", kw_only=True):
         ),
     ] = "visitor"
     breakdown: Annotated[str, _text("field by whose values it is split", 2048)] | None = None
+    order: Annotated[
+        str,
+        Meta(
+            pattern=_one_of("sequence", "strict"),
+            max_length=8,
+            description="whether other rows may lie between steps: not if strict",
+        ),
+    ] = "sequence"
+    exclusions: Annotated[
+        tuple[dict[str, Any], ...],
+        Meta(description="steps that may not lie between the others, at most 5"),
+    ] = ()
 
 
 PRODUCTS = (

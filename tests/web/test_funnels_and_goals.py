@@ -34,6 +34,23 @@ def test_a_funnel_is_built_by_hand_and_shows_the_numbers_of_the_api(dashboard: D
     assert "steps=path%3A%252F" in dashboard.tab.address or "steps=path:" in dashboard.tab.address
 
 
+def test_a_funnel_over_time_adds_up_to_the_funnel(dashboard: Dashboard) -> None:
+    dashboard.open("funnels", steps="path:%2F,path:%2Fpricing,event:signup")
+    legend = "[...document.querySelectorAll('.legend li')].map((each) => each.innerText)"
+    assert dashboard.until(f"({legend}).length && {legend}") == [
+        "Visitors who began",
+        "Completed (right)",
+    ]
+    dashboard.press("Show as table", ".series-shapes")
+    first, *_, last = dashboard.ask("funnel", steps=STEPS)
+    shown = [(row[1], row[2]) for row in dashboard.rows("Over time")]
+    assert sum(int(entered) for entered, _ in shown) == first["visitors"]
+    whole = [
+        int(entered) * float(rate.rstrip("%")) / 100 for entered, rate in shown if entered != "0"
+    ]
+    assert round(sum(whole)) == last["visitors"]
+
+
 def test_a_funnel_by_groups_is_a_table_with_the_numbers_of_the_api(dashboard: Dashboard) -> None:
     dashboard.open("funnels", steps="path:%2F,path:%2Fpricing,event:signup", breakdown="timezone")
     rows = dashboard.ask("funnel", steps=STEPS, breakdown="timezone")
@@ -165,6 +182,11 @@ def test_a_goal_is_made_changed_and_removed(dashboard: Dashboard) -> None:
     points = "document.querySelector('.goals .sparkline path.line, .goals .sparkline circle')"
     dashboard.until(points)
     assert row["conversions"] > 0
+
+    [first, *_] = dashboard.ask("time_to_convert", goal={"goal": "Bought"})
+    delay = dashboard.rows("Time to convert: Bought")
+    assert delay == [["The same day", str(first["visitors"])]]
+    assert first["visitors"] == row["visitors"]
 
     dashboard.tab.set_size(1440)  # a narrow card has them in one line
     dashboard.open("overview")

@@ -151,3 +151,26 @@ def test_the_curve_has_the_mean_of_each_period(dashboard: Dashboard, returned: T
         [f"Day {i}", text] for i, text in enumerate(dashboard.tab.js(cells), 1) if text
     ]
     assert means[0] == ["Day 1", "66.7%"]
+
+
+def test_a_cohort_begins_and_returns_with_chosen_events(
+    dashboard: Dashboard, returned: Tenant
+) -> None:
+    """Of three who saw /again on the first day, two saw it on the second; nobody signed up then."""
+    dashboard.open("retention", period=f"{FIRST}..{SECOND}", width="day", start="path:%2Fagain")
+    dashboard.until(f"({CELLS})[0]?.join() === '3,66.7%'")
+    dashboard.press("Comes again with: add")
+    dashboard.type_into("input[aria-label='Comes again with']", "signup")
+    dashboard.tab.js("document.activeElement.blur()")
+    dashboard.until("location.search.includes('returning=event')")
+    dashboard.until(f"({CELLS})[0]?.join() === '3,0%'")
+    dashboard.press("0%", ".retention tbody")
+    dashboard.until("location.search.includes('after=1')")
+    dashboard.press("Did not", "main")
+    dashboard.until("location.search.includes('outcome=not_returned')")
+    eventually(lambda: sorted(dashboard.visitor_ids()) == [*sorted(["once", *RETURNED])], 30)
+
+
+def test_visits_per_visitor_are_bars(dashboard: Dashboard, returned: Tenant) -> None:
+    dashboard.open("retention", period=f"{FIRST}..{SECOND}")
+    assert dashboard.rows("Visits per visitor") == [["1 visit", "1"], ["2 visits", "2"]]

@@ -99,6 +99,50 @@ def test_a_name_that_is_taken_is_refused_in_the_dialog(dashboard: Dashboard) -> 
     dashboard.client.delete_saved("funnels", funnel)
 
 
+def select(dashboard: Dashboard, label: str, value: str) -> None:
+    """Choose a setting of the funnel."""
+    dashboard.until(
+        "(list => list && (list.value = "
+        f"'{value}', list.dispatchEvent(new Event('change', {{ bubbles: true }})), true))"
+        f"([...document.querySelectorAll('.settings label')].find((each) => "
+        f"each.innerText.startsWith('{label}'))?.querySelector('select'))"
+    )
+
+
+def test_what_may_lie_between_steps_is_chosen_and_saved(dashboard: Dashboard) -> None:
+    """From the start page to a sign-up everybody sees other pages; nobody does without /docs."""
+    steps = [{"path": "/"}, {"event": "signup"}]
+    whole = dashboard.ask("funnel", steps=steps)
+    assert [row["visitors"] for row in whole] == [12, 3]
+    funnel = create(dashboard, "Direct", steps)
+    dashboard.open(f"funnels/{funnel}")
+    eventually(lambda: shows(dashboard, whole), 30)
+
+    select(dashboard, "Between steps", "strict")
+    nobody = [whole[0], {**whole[1], "visitors": 0}]
+    eventually(lambda: shows(dashboard, nobody), 30)
+    dashboard.press("Save")
+    eventually(lambda: saved(dashboard)[0]["order"] == "strict", 30)
+
+    select(dashboard, "Between steps", "")
+    eventually(lambda: shows(dashboard, whole), 30)
+    dashboard.press("Without: add")
+    kind = "document.querySelector('select[aria-label=\"Without 1: kind of step\"]')"
+    dashboard.until(f"!!{kind}")
+    dashboard.tab.js(f"{kind}.value = 'path'; {kind}.dispatchEvent(new Event('change'))")
+    dashboard.type_into("input[aria-label='Without 1']", "/docs")
+    dashboard.tab.js("document.activeElement.blur()")
+    eventually(lambda: shows(dashboard, nobody), 30)
+    dashboard.press("Save")
+    eventually(lambda: saved(dashboard)[0]["exclusions"] == [{"path": "/docs"}], 30)
+    assert saved(dashboard)[0]["order"] == "sequence"
+
+    dashboard.press("Without: remove 1")
+    dashboard.until("location.search.includes('without=-')")
+    eventually(lambda: shows(dashboard, whole), 30)
+    dashboard.client.delete_saved("funnels", funnel)
+
+
 def test_filters_of_steps_stay_and_changes_are_discarded(dashboard: Dashboard) -> None:
     steps = [{"path": "/", "filters": [DESKTOP]}, {"event": "signup"}]
     funnel = create(dashboard, "Desks", steps, by="session", breakdown="country")
@@ -107,10 +151,7 @@ def test_filters_of_steps_stay_and_changes_are_discarded(dashboard: Dashboard) -
     assert "Device is Desktop" in dashboard.text(".steps .chip").replace("\u2068", "").replace(
         "\u2069", ""
     )
-    choose_first = "document.querySelectorAll('.settings select')[2]"
-    dashboard.tab.js(
-        f"{choose_first}.value = ''; {choose_first}.dispatchEvent(new Event('change'))"
-    )
+    select(dashboard, "Split by", "")
     eventually(lambda: shows(dashboard, expected, "visits"), 30)
     assert "breakdown=-" in dashboard.tab.address
     dashboard.press("Move step 2 one up")

@@ -531,6 +531,8 @@ export const texts: Texts & MoreTexts = {
       `${cohort}, ${after}: ${returned} von ${visitors} Besuchern`,
     visitorsOf: (cohort: string, after: string) => `Besucher von ${cohort}, ${after}`,
     nothingYet: "läuft noch, und bisher kam niemand wieder",
+    start: "Beginnt mit", returning: "Kommt wieder mit", anyEvent: "Jedes Ereignis",
+    frequency: "Besuche je Besucher", visitsTogether: "Ihre Besuche zusammen", visits: (last: number | null, text: string) => (last === 1 ? "1 Besuch" : `${text} Besuche`),
     later: "Perioden später", over: "Periode ist vorbei", returned: "Wiedergekehrt", notReturned: "Nicht wiedergekehrt",
   },
   map: {
@@ -583,7 +585,8 @@ export const texts: Texts & MoreTexts = {
     opens: (view: string, key: string) => `${view} (${key})`, close: "Offenes schließen",
   },
   steps: {
-    kind: "Art des Schritts", unseen: "In diesem Zeitraum nicht gesehen.",
+    kind: "Art des Schritts", unseen: "In diesem Zeitraum nicht gesehen.", another: "Weiteres",
+    numbered: (label: string, n: number) => `${label} ${n}`, addTo: (label: string) => `${label}: hinzufügen`, removeFrom: (label: string, n: number) => `${label}: ${n} entfernen`,
     kinds: { path: "Seite", event: "Ereignis", goal: "Ziel", name: "Ziel, Seite oder Ereignis" },
     placeholders: { path: "/preise oder /blog/*", event: "Name des Ereignisses", goal: "Name des Ziels", name: "Name" },
   },
@@ -612,6 +615,9 @@ export const texts: Texts & MoreTexts = {
     dropped: (n: string, rate: string) => `${n} machten nicht weiter (${rate})`, mostLeft: "Der Schritt mit den meisten Abbrüchen",
     ofAll: (rate: string) => `${rate} von Schritt 1`, ofBefore: (rate: string) => `${rate} vom Schritt davor`,
     median: (time: string) => `${time} nach dem Schritt davor (Median)`,
+    between: "Zwischen Schritten", anything: "Beliebiges", nothing: "Nichts anderes", without: "Ohne", excludeNone: "Ereignis ausschließen",
+    trend: "Im Zeitverlauf", entered: "Besucher, die begannen", enteredVisits: "Besuche, die begannen", completedShare: "Abgeschlossen", isOver: "Zeit zum Abschließen ist vorbei",
+    canGrow: "Wer vor Kurzem begann, kann noch abschließen: Die letzten Werte können wachsen.",
     properties: "Eigenschaften von Ereignissen", group: "Gruppe", byGroup: (field: string) => `Funnel nach ${field}`, ofGroup: (field: string, group: string) => `${field}: ${isolate(group)}`,
     allGroups: "Alle Gruppen", showGroup: (group: string) => `Funnel von ${isolate(group)} zeigen`, allTogether: "Alle zusammen", completedCount: "Abgeschlossen",
     shareOf: (count: string, all: string) => `${count} von ${all}`, best: "höchste", worst: "niedrigste", isNew: { true: "Neu", false: "Wiederkehrend" },
@@ -633,6 +639,9 @@ export const texts: Texts & MoreTexts = {
     conversions: "Conversions", rate: "Conversion-Rate", value: "Wert", course: "Verlauf", rateOfVisitors: "Anteil Besucher", rateOfVisits: "Anteil Besuche",
     average: (amounts: string) => `Ø ${amounts}`, courseOf: (name: string, most: string) => `Verlauf von ${isolate(name)}: höchstens ${most}`,
     who: (name: string) => `Besucher, die ${isolate(name)} erreichten`,
+    timeToConvert: (goal: string) => `Zeit bis zum Ziel: ${isolate(goal)}`, days: "Tage nach dem ersten Ereignis", median: "Median",
+    halfWithin: (time: string) => `Die Hälfte von ihnen innerhalb von ${time} nach ihrem allerersten Ereignis.`,
+    afterDays: (first: number, text: string) => (first === 0 ? "Am selben Tag" : first === 1 && text === "1" ? "1 Tag später" : `${text} Tage später`),
     attribution: "Welche Besuche dazu führten", goal: "Ziel", model: "Angerechnet wird", by: "Nach", noTouch: "(kein Besuch davor)", noValue: "(ohne)",
     models: {
       last_touch: "Der letzte Besuch", first_touch: "Der erste Besuch", last_non_direct: "Der letzte nicht direkte Besuch",

@@ -279,6 +279,8 @@ const english = {
       `${cohort}, ${after}: ${returned} of ${visitors} visitors`,
     visitorsOf: (cohort: string, after: string) => `Visitors of ${cohort}, ${after}`,
     nothingYet: "not over yet, and nobody came again so far",
+    start: "Begins with", returning: "Comes again with", anyEvent: "Any event",
+    frequency: "Visits per visitor", visitsTogether: "Their visits together", visits: (last: number | null, text: string) => (last === 1 ? "1 visit" : `${text} visits`),
     later: "Periods later", over: "Period is over", returned: "Came again", notReturned: "Did not",
   },
   map: {
@@ -287,7 +289,8 @@ const english = {
     zoomIn: "Zoom in", zoomOut: "Zoom out", reset: "Show the whole map", hint: "Ctrl and the wheel zoom, dragging moves",
   },
   steps: {
-    kind: "kind of step", unseen: "Not seen in this time range.",
+    kind: "kind of step", unseen: "Not seen in this time range.", another: "Another",
+    numbered: (label: string, n: number) => `${label} ${n}`, addTo: (label: string) => `${label}: add`, removeFrom: (label: string, n: number) => `${label}: remove ${n}`,
     kinds: { path: "Page", event: "Event", goal: "Goal", name: "Goal, page or event" },
     placeholders: { path: "/pricing, or /blog/*", event: "name of the event", goal: "name of the goal", name: "name" },
   },
@@ -315,6 +318,9 @@ const english = {
     dropped: (n: string, rate: string) => `${n} did not continue (${rate})`, mostLeft: "The step after which most leave",
     ofAll: (rate: string) => `${rate} of step 1`, ofBefore: (rate: string) => `${rate} of the step before`,
     median: (time: string) => `${time} after the step before (median)`,
+    between: "Between steps", anything: "Anything", nothing: "Nothing else", without: "Without", excludeNone: "Exclude an event",
+    trend: "Over time", entered: "Visitors who began", enteredVisits: "Visits that began", completedShare: "Completed", isOver: "Time to complete is over",
+    canGrow: "Whoever began lately can still complete it: the last values can grow.",
     properties: "Properties of events", group: "Group", byGroup: (field: string) => `Funnel by ${field}`, ofGroup: (field: string, group: string) => `${field}: ${isolate(group)}`,
     allGroups: "All groups", showGroup: (group: string) => `Show the funnel of ${isolate(group)}`, allTogether: "All together", completedCount: "Completed",
     shareOf: (count: string, all: string) => `${count} of ${all}`, best: "best", worst: "lowest", isNew: { true: "New", false: "Returning" } as Record<string, string>,

@@ -321,6 +321,9 @@ export const texts = {
     conversions: "Conversions", rate: "Conversion rate", value: "Value", course: "Trend", rateOfVisitors: "% of visitors", rateOfVisits: "% of visits",
     average: (amounts: string) => `avg ${amounts}`, courseOf: (name: string, most: string) => `Course of ${isolate(name)}: at most ${most}`,
     who: (name: string) => `Visitors who reached ${isolate(name)}`,
+    timeToConvert: (goal: string) => `Time to convert: ${isolate(goal)}`, days: "Days after the first event", median: "Median",
+    halfWithin: (time: string) => `Half of them within ${time} of their first event ever.`,
+    afterDays: (first: number, text: string) => (first === 0 ? "The same day" : first === 1 && text === "1" ? "1 day later" : `${text} days later`),
     attribution: "Which visits led to it", goal: "Goal", model: "Credit goes to", by: "By", noTouch: "(no visit before it)", noValue: "(none)",
     models: {
       last_touch: "The last visit", first_touch: "The first visit", last_non_direct: "The last visit that is not direct",

@@ -47,18 +47,21 @@ class Worker:
 
 def posted(collector: InMemoryCollector, url: str, then: list[tuple[Worker, str, int]]) -> Reply:
     """Post an event; once it is in Kafka, a worker commits what is said."""
+    return asyncio.run(post(collector, url, then))
 
-    async def both() -> Reply:
-        answering = asyncio.create_task(send_request(collector.app, "POST", url, [EVENT]))
-        while not collector.producer.sent:  # noqa: ASYNC110 - it is no event, but a state
-            await asyncio.sleep(0.005)
-        await asyncio.sleep(0.02)
-        assert not answering.done()
-        for worker, name, next_offset in then:
-            worker.commit(name, next_offset)
-        return await answering
 
-    return asyncio.run(both())
+async def post(
+    collector: InMemoryCollector, url: str, then: list[tuple[Worker, str, int]]
+) -> Reply:
+    """As `posted`, in a running event loop."""
+    answering = asyncio.create_task(send_request(collector.app, "POST", url, [EVENT]))
+    while not collector.producer.sent:  # noqa: ASYNC110 - it is no event, but a state
+        await asyncio.sleep(0.005)
+    await asyncio.sleep(0.02)
+    assert not answering.done()
+    for worker, name, next_offset in then:
+        worker.commit(name, next_offset)
+    return await answering
 
 
 def partition_name(collector: InMemoryCollector) -> str:
@@ -78,9 +81,13 @@ def test_waiting_on_a_recreated_topic_ignores_offsets_of_the_old_one(
     known = CommitProperties(app_transactions=[Transaction("topic/events/new", 2)])
     table.create_write_transaction([], "append", columns, [], commit_properties=known)
 
-    late = posted(collector, f"{TRACK}&timeout=0.3", [(worker, old, 9)])
-    collector.producer.sent.clear()
-    stored_reply = posted(collector, TRACK, [(worker, old, 9), (worker, new, 9)])
+    async def both() -> tuple[Reply, Reply]:
+        """In one event loop, as the reading that the first one began may go on."""
+        late = await post(collector, f"{TRACK}&timeout=0.3", [(worker, old, 9)])
+        collector.producer.sent.clear()
+        return late, await post(collector, TRACK, [(worker, old, 9), (worker, new, 9)])
+
+    late, stored_reply = asyncio.run(both())
 
     assert (late.json["stored"], stored_reply.json["stored"]) == (False, True)
 

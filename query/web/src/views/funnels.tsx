@@ -1,21 +1,24 @@
 // A funnel, built by picking its steps: how many go on at each, how many leave, and how long it takes.
-import { useRef, useState } from "preact/hooks";
+import { useMemo, useRef, useState } from "preact/hooks";
 import type { Ask } from "../api/ask";
-import { isShared } from "../api/session";
+import { isShared, timezone } from "../api/session";
 import { type Loaded, useAnswer, withTotal } from "../api/use";
 import { Card } from "../components/card";
 import { fieldName } from "../components/filter_text";
 import { FunnelChart, type ShownVisitors } from "../components/funnel_chart";
 import { FunnelGroups, groupName, groupsOf } from "../components/funnel_groups";
 import { FunnelActions, useFunnels } from "../components/saved_funnels";
+import { type Series, SeriesChart } from "../components/series_chart";
 import { Async, Empty, Failed, Skeleton } from "../components/states";
 import { type Suggestions, useSuggestions } from "../components/step_inputs";
 import { StepList } from "../components/step_list";
+import { StepSet } from "../components/step_set";
 import { VisitorsDialog } from "../components/visitors_dialog";
 import { address, go, goOwn } from "../state/address";
 import type { FileColumn } from "../state/csv";
-import { formatSpan } from "../state/format";
+import { formatNumber, formatPercent, formatSpan } from "../state/format";
 import { DAY, type FunnelOptions, optionsOf, ownOf, queryOptions, type SavedFunnel } from "../state/funnel";
+import { defaultGranularity } from "../state/period";
 import { isComplete, type Step } from "../state/steps";
 import { texts } from "../texts";
 import { moreTexts } from "../texts.more";
@@ -29,6 +32,7 @@ const BREAKDOWNS: [label: string, fields: string[]][] = [
   [texts.breakdowns.places, ["country", "region", "city", "language", "timezone"]],
 ];
 const OF_VISITORS: [label: string, fields: string[]] = [texts.metrics.visitors, ["visitor.is_new"]];
+const MOST_EXCLUSIONS = 5;
 const START: Step[] = [{ kind: "path", value: "/" }, { kind: "path", value: "" }];
 
 const FILE: FileColumn[] = [
@@ -90,11 +94,11 @@ function Funnel({ saved, list, changed }: {
         actions={!isShared() && <FunnelActions list={list} saved={saved} options={shown} changed={changed} discard={discard} />}>
         <div class="funnel-setup">
           <StepList steps={steps} change={change} suggestions={suggestions} />
-          <Settings options={options} set={(part) => goOwn({ ...ownOf({ ...options, ...part }, saved), group: "" })} />
+          <Settings options={options} suggestions={suggestions} set={(part) => goOwn({ ...ownOf({ ...options, ...part }, saved), group: "" })} />
         </div>
       </Card>
       {ask
-        ? <Result ask={ask} breakdown={breakdown} options={shown} isGoal={(name) => suggestions.goal.includes(name)} steps={shown.steps} />
+        ? <Result ask={ask} breakdown={breakdown} options={shown} isGoal={(name) => suggestions.goal.includes(name)} />
         : <Card title={t.title} className="wide"><Empty text={isShared() ? t.pickShared : t.pick} /></Card>}
     </>
   );
@@ -111,8 +115,8 @@ const breakdownName = (field: string): string => (field.startsWith(PROPERTY) ? f
 
 const windowName = (seconds: number): string => WINDOWS[seconds] ?? formatSpan(seconds);
 
-function Settings({ options, set }: { options: FunnelOptions; set: (part: Partial<FunnelOptions>) => void }) {
-  const { window, by, breakdown } = options;
+function Settings({ options, suggestions, set }: { options: FunnelOptions; suggestions: Suggestions; set: (part: Partial<FunnelOptions>) => void }) {
+  const { window, by, breakdown, isStrict, exclusions } = options;
   const windows = [...new Set([...Object.keys(WINDOWS).map(Number), window])];
   const properties = useAnswer(isShared() ? null : { name: "custom_events_property_classification" });
   const names = new Set(properties.value?.rows.map(({ property_key: key }) => `properties.${key}`));
@@ -131,6 +135,14 @@ function Settings({ options, set }: { options: FunnelOptions; set: (part: Partia
           <option value="session">{texts.metrics.visits}</option>
         </select>
       </label>
+      <label>{t.between}
+        <select value={isStrict ? "strict" : ""} onChange={(e) => set({ isStrict: e.currentTarget.value !== "" })}>
+          <option value="">{t.anything}</option>
+          <option value="strict">{t.nothing}</option>
+        </select>
+      </label>
+      <StepSet label={t.without} none={t.excludeNone} steps={exclusions} most={MOST_EXCLUSIONS} suggestions={suggestions}
+        change={(steps) => set({ exclusions: steps })} />
       <label>{t.breakdown}
         <select value={breakdown} onChange={(e) => set({ breakdown: e.currentTarget.value })}>
           <option value="">{t.none}</option>
@@ -145,12 +157,11 @@ function Settings({ options, set }: { options: FunnelOptions; set: (part: Partia
   );
 }
 
-function Result({ ask, breakdown, options, steps, isGoal }: {
+function Result({ ask, breakdown, options, isGoal }: {
   /** Without the breakdown. */
   ask: Ask<"funnel">;
   breakdown: string;
   options: FunnelOptions;
-  steps: Step[];
   /** Whether a saved goal has this name. */
   isGoal: (name: string) => boolean;
 }) {
@@ -159,7 +170,8 @@ function Result({ ask, breakdown, options, steps, isGoal }: {
   const ofGroups: Ask<"funnel"> = { ...ask, options: { ...ask.options, breakdown } };
   const groups = useAnswer(breakdown ? ofGroups : null);
   const [shown, setShown] = useState<ShownVisitors | null>(null);
-  const unknown = whole.error?.status === 400 ? steps.find(({ kind, value }) => kind === "goal" && !isGoal(value)) : undefined;
+  const unknown = whole.error?.status === 400 
+    ? [...options.steps, ...options.exclusions].find(({ kind, value }) => kind === "goal" && !isGoal(value)) : undefined;
   const group = breakdown && own.group ? groupsOf(groups.value?.rows ?? []).find(({ key }) => key === own.group) : undefined;
   const of = shown && { name: "funnel", ...(shown.group ? { ...ofGroups.options, group: shown.group } : ask.options), step: shown.step, outcome: shown.outcome };
   return (
@@ -172,6 +184,7 @@ function Result({ ask, breakdown, options, steps, isGoal }: {
           </Async>
         )}
       </Card>
+      {!unknown && <Trend options={ask.options!} by={options.by} />}
       {breakdown && !unknown && (
         <Card title={t.byGroup(fieldName(breakdown))} ask={ofGroups} file={[{ field: "breakdown", label: fieldName(breakdown) }, ...FILE]} className="wide">
           <Async loaded={withTotal(groups, whole)} lines={8} isEmpty={({ rows }) => !rows.length} empty={t.nobody}>
@@ -181,5 +194,42 @@ function Result({ ask, breakdown, options, steps, isGoal }: {
       )}
       {shown && <VisitorsDialog title={shown.title} of={of!} close={() => setShown(null)} />}
     </>
+  );
+}
+
+const TREND_FILE: FileColumn[] = [
+  { field: "date", label: texts.chart.bucket },
+  { field: "entered", label: t.entered },
+  { field: "converted", label: t.completedCount },
+  { field: "conversion_rate", label: texts.download.percent(t.conversion) },
+  { field: "complete", label: t.isOver },
+];
+
+/** Who entered the funnel in each bucket, and the share of them who completed it. */
+function Trend({ options, by }: { options: Record<string, unknown>; by: FunnelOptions["by"] }) {
+  const { period, granularity } = address.value;
+  const width = granularity ?? defaultGranularity(period, timezone.value);
+  const ask: Ask<"funnel_trend"> = { name: "funnel_trend", options: { ...options, granularity: width } };
+  const loaded = useAnswer(ask);
+  const series = useMemo<Series | null>(() => loaded.value && {
+    labels: loaded.value.rows.map(({ date }) => date), partial: loaded.value.partialBucket, granularity: width, name: t.trend, format: formatNumber,
+    lines: [
+      { name: by === "session" ? t.enteredVisits : t.entered, values: loaded.value.rows.map(({ entered }) => entered), format: formatNumber },
+      { name: t.completedShare, values: loaded.value.rows.map((row) => row.conversion_rate), format: formatPercent, isRight: true },
+    ],
+  }, [loaded.value, width, by]);
+  return (
+    <Card title={t.trend} ask={ask} file={TREND_FILE} className="wide">
+      <div class="series-frame">
+        <Async loaded={loaded} lines={7} isEmpty={({ rows }) => !rows.some(({ entered }) => entered)} empty={t.nobody}>
+          {({ rows }) => (
+            <>
+              <SeriesChart series={series!} />
+              {rows.some(({ complete, entered }) => !complete && entered) && <p class="quiet">{t.canGrow}</p>}
+            </>
+          )}
+        </Async>
+      </div>
+    </Card>
   );
 }

@@ -28,7 +28,7 @@ import { isolate } from "../isolate";
 import { address, goOwn } from "../state/address";
 import type { FileColumn } from "../state/csv";
 import { shownValue } from "../state/filter_values";
-import { formatNumber, formatPercent } from "../state/format";
+import { formatNumber, formatPercent, formatSpan } from "../state/format";
 import type { Step } from "../state/steps";
 import { texts } from "../texts";
 import { moreTexts } from "../texts.more";
@@ -81,6 +81,7 @@ export default function Goals() {
         <Pages page={page} total={all.length} size={MOST_ASKED} go={(to) => goOwn({ page: String(to) })} />
       </Card>
       {all.length > 0 && <Attribution goals={all} />}
+      {all.length > 0 && <TimeToConvert goals={all} />}
       {edited && <GoalDialog goal={edited === "new" ? null : edited} close={() => setEdited(null)} done={done} />}
     </>
   );
@@ -185,6 +186,36 @@ function Attribution({ goals }: { goals: Goal[] }) {
           <BarList nameLabel={texts.filters.fields[by]!} valueLabel={t.conversions} bars={rows.filter((row) => row.conversions > 0).map((row) => ({
             key: String(row.name), name: row.name === null ? (by === FACTS[0] ? t.noTouch : t.noValue) : shownValue(by, row.name), value: row.conversions,
           }))} />
+        )}
+      </Async>
+    </Card>
+  );
+}
+
+const DELAY_FILE: FileColumn[] = [
+  { field: "days", label: t.days },
+  { field: "visitors", label: texts.metrics.visitors },
+  { field: "percentage", label: texts.download.percent(texts.metrics.visitors) },
+  { field: "overall_median_seconds", label: texts.download.seconds(t.median) },
+];
+
+/** How long after their first event ever visitors reached a goal. */
+function TimeToConvert({ goals }: { goals: Goal[] }) {
+  const { own } = address.value;
+  const goal = goals.find(({ id }) => id === own.goal) ?? goals[0]!;
+  const ask: Ask<"time_to_convert"> = { name: "time_to_convert", options: { goal: { goal: goal.id } } };
+  const loaded = useAnswer(ask);
+  return (
+    <Card title={t.timeToConvert(goal.name)} ask={ask} file={DELAY_FILE} className="wide">
+      <Async loaded={loaded} isEmpty={({ rows }) => !rows.some(({ visitors }) => visitors)}>
+        {({ rows, warnings }) => (
+          <>
+            <p class="quiet">{t.halfWithin(formatSpan(rows[0]!.overall_median_seconds ?? 0))}</p>
+            <BarList nameLabel={t.days} valueLabel={texts.metrics.visitors} bars={rows.slice(0, rows.findLastIndex(({ visitors }) => visitors) + 1).map((row) => ({
+              key: row.days, name: t.afterDays(row.from_days, row.days.replace("-", "\u2013")), value: row.visitors,
+            }))} />
+            <ResultWarnings warnings={warnings} />
+          </>
         )}
       </Async>
     </Card>

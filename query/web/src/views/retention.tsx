@@ -3,16 +3,20 @@ import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Ask } from "../api/ask";
 import { isShared, timezone } from "../api/session";
 import { useAnswer } from "../api/use";
+import { BarList } from "../components/bar_list";
 import { Card } from "../components/card";
 import { ResultWarnings } from "../components/result_warnings";
 import { type Series, SeriesChart } from "../components/series_chart";
 import { Async } from "../components/states";
+import { useSuggestions } from "../components/step_inputs";
+import { StepSet } from "../components/step_set";
 import { VISITOR_FILE, visitorsAsk, VisitorTable } from "../components/visitor_table";
 import { VisitorsButton } from "../components/visitors_button";
 import { address, goOwn } from "../state/address";
 import type { FileColumn } from "../state/csv";
 import { formatBucket, formatDays, formatMonth, formatNumber, formatPercent } from "../state/format";
 import { bucketDays, countDays, daysOf } from "../state/period";
+import { formatSteps, parseSteps, type Step, stepMember } from "../state/steps";
 import { texts } from "../texts";
 import { moreTexts } from "../texts.more";
 import type { Row } from "../types";
@@ -48,7 +52,9 @@ export default function Retention() {
   const days = countDays(daysOf(period, timezone.value));
   const widths = (Object.keys(GRANULARITY) as Width[]).filter((each) => days <= MOST_DAYS[each]);
   const width = widths.find((each) => each === own.width) ?? FROM_DAYS.find(([, least]) => days >= least)![0];
-  const ask: Ask<"retention"> = { name: "retention", options: { period: width, limit: MOST_ROWS } };
+  const suggestions = useSuggestions();
+  const ask: Ask<"retention"> = { name: "retention", options: { period: width, limit: MOST_ROWS, ...stepOptions(own) } };
+  const setStep = (name: "start" | "returning") => (steps: Step[]) => goOwn({ [name]: formatSteps(steps), cohort: "", after: "", page: "" });
   const loaded = useAnswer(ask);
   const periods = periodsOf(loaded.value?.rows ?? []);
   return (
@@ -56,6 +62,10 @@ export default function Retention() {
       <div class={periods.length && periods.length <= MOST_BESIDE ? "retention-parts beside" : "retention-parts"}>
         <Card title={t.title} ask={ask} file={fileOf(width)} className="wide" tabs={widths.map((id) => ({ id, label: t.widths[id] }))} tab={width}
           onTab={(id) => goOwn({ width: id, cohort: "", after: "", page: "" })}>
+          <div class="settings">
+            <StepSet label={t.start} none={t.anyEvent} most={1} steps={stepsIn(own.start)} change={setStep("start")} suggestions={suggestions} />
+            <StepSet label={t.returning} none={t.anyEvent} most={1} steps={stepsIn(own.returning)} change={setStep("returning")} suggestions={suggestions} />
+          </div>
           <Async loaded={loaded} lines={8} isEmpty={({ rows }) => !rows.some((row) => row.visitors)}>
             {({ rows, warnings }) => (
               <>
@@ -74,8 +84,47 @@ export default function Retention() {
           </div>
         </Card>
       </div>
+      <Frequency />
       {own.cohort && !isShared() && <CellVisitors width={width} />}
     </>
+  );
+}
+
+const stepsIn = (text: string | undefined): Step[] => (text && parseSteps(text)) || [];
+
+/** What begins a cohort, and what counts as coming again, where the address names them; a cohort that begins with an event does so in the time range. */
+function stepOptions(own: Record<string, string>) {
+  const [start] = stepsIn(own.start);
+  const [returning] = stepsIn(own.returning);
+  return {
+    ...(start ? { start: stepMember(start), cohort: "first_in_range" as const } : {}), ...(returning ? { returning: stepMember(returning) } : {}),
+  };
+}
+
+const FREQUENCY_FILE: FileColumn[] = [
+  { field: "visits", label: texts.metrics.visits },
+  { field: "visitors", label: texts.metrics.visitors },
+  { field: "percentage", label: texts.download.percent(texts.metrics.visitors) },
+  { field: "visits_total", label: t.visitsTogether },
+];
+
+/** How many visits visitors had in the time range. */
+function Frequency() {
+  const ask: Ask<"visit_frequency"> = { name: "visit_frequency" };
+  const loaded = useAnswer(ask);
+  return (
+    <Card title={t.frequency} ask={ask} file={FREQUENCY_FILE}>
+      <Async loaded={loaded} isEmpty={({ rows }) => !rows.some(({ visitors }) => visitors)}>
+        {({ rows, warnings }) => (
+          <>
+            <BarList nameLabel={texts.metrics.visits} valueLabel={texts.metrics.visitors} bars={rows.slice(0, rows.findLastIndex(({ visitors }) => visitors) + 1).map((row) => ({
+              key: row.visits, name: t.visits(row.to_visits, row.visits.replace("-", "\u2013")), value: row.visitors,
+            }))} />
+            <ResultWarnings warnings={warnings} />
+          </>
+        )}
+      </Async>
+    </Card>
   );
 }
 
@@ -264,9 +313,10 @@ function Means({ rows, periods, step }: { rows: Cell[]; periods: number[]; step:
 }
 
 function CellVisitors({ width }: { width: Width }) {
-  const { cohort = "", after = "0", outcome } = address.value.own;
+  const { own } = address.value;
+  const { cohort = "", after = "0", outcome } = own;
   const came = outcome !== "not_returned";
-  const of = { name: "retention", period: width, date: cohort, after: Number(after), outcome: came ? "returned" : "not_returned" };
+  const of = { name: "retention", period: width, date: cohort, after: Number(after), outcome: came ? "returned" : "not_returned", ...stepOptions(own) };
   const ask = visitorsAsk({ name: "visitors", of });
   const loaded = useAnswer(ask);
   const title = t.visitorsOf(cohortText(cohort, width), t.after[width](Number(after)));
