@@ -8,9 +8,11 @@ document, none from a caller.
 import asyncio
 import logging
 import re
+import ssl
 import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from functools import cache
 from typing import Any
 
 import httpx2
@@ -68,6 +70,12 @@ def parse_metadata(content: bytes, issuer: str) -> Metadata:
         if issuer.startswith("https://") and url and not url.startswith("https://"):
             raise InvalidResponse(f"the provider's {name} is not reached by https")
     return metadata
+
+
+@cache
+def tls() -> ssl.SSLContext:
+    """The authorities that providers may have; reading them takes 60 ms, so it is done once."""
+    return httpx2.create_ssl_context()
 
 
 class OidcProvider:
@@ -131,7 +139,7 @@ class OidcProvider:
         return self._client
 
     async def _read_metadata(self) -> Metadata:
-        async with httpx2.AsyncClient(timeout=TIMEOUT_SECONDS) as client:
+        async with httpx2.AsyncClient(timeout=TIMEOUT_SECONDS, verify=tls()) as client:
             response = await client.get(self._access.issuer + DISCOVERY_PATH)
             response.raise_for_status()
         return parse_metadata(response.content, self._access.issuer)
@@ -153,6 +161,7 @@ class OidcProvider:
                 "code_challenge_method": "S256",
                 "token_endpoint_auth_method": BASIC if BASIC in methods else POST,
                 "timeout": TIMEOUT_SECONDS,
+                "verify": tls(),
             },
             **used,
         )

@@ -11,6 +11,7 @@ from urllib.parse import urljoin
 import httpx2
 from msgspec import Struct
 
+from query.sign_in.oidc_provider import tls
 from tests.installation import free_port
 from tests.npm.node_package import FOLDER, node_command, package_file
 
@@ -27,7 +28,7 @@ class RunningProvider(Struct, frozen=True):
 
     def sign_in(self, url: str, login: str) -> str:
         """Sign in and consent, as a person does in a new browser; the URL that this leads to."""
-        with httpx2.Client() as browser:
+        with httpx2.Client(verify=tls()) as browser:
             answer = browser.get(url)
             while not (left := self._left(answer)):
                 if answer.is_redirect:
@@ -42,7 +43,7 @@ class RunningProvider(Struct, frozen=True):
 
     def cancel(self, url: str) -> str:
         """Cancel at the login form; the URL that this leads to."""
-        with httpx2.Client() as browser:
+        with httpx2.Client(verify=tls()) as browser:
             form = browser.get(url, follow_redirects=True)
             link = CANCEL.search(form.text)
             assert link is not None, form.text

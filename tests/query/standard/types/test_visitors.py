@@ -2,12 +2,13 @@
 
 import csv
 import io
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.query.lake import a_view, an_event
-from tests.query.query_service import InProcessService
+from tests.query.query_service import InProcessService, reused, start_service
 
 STEPS = [{"path": "/"}, {"event": "signup"}, {"path": "/thanks"}]
 FUNNEL = {"name": "funnel", "steps": STEPS}
@@ -20,12 +21,13 @@ def at(clock: str, day: int = 10) -> str:
     return f"2026-11-{day}T{clock}Z"
 
 
-@pytest.fixture
-def town(service: InProcessService) -> InProcessService:
+@reused
+def town(tmp_path: Path) -> InProcessService:
     """a goes all the way, b signs up, c and d only look; c comes again on the 11th, d on the 12th.
 
     a and c came by search, b directly, d by nothing that is known.
     """
+    service = start_service(tmp_path)
     for visitor, channel in (("a", "Search"), ("b", "Direct"), ("c", "Search"), ("d", None)):
         session = f"{visitor}1"
         service.holds(
