@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from schemas.registry.migrate import migrate
 from tests.cluster.parts import stack_settings
 from tests.groups import MORE_EXAMPLES, group_of, is_listed, is_long
 from tests.installation import Installation
 from tests.oracle import hypothesis_profile
+from tests.registries import make_registry
 
 __all__ = ["hypothesis_profile"]  # its profiles are registered before one is chosen
 
@@ -88,7 +88,7 @@ os.environ.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1")
 def new_registry(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A registry that was just made; to be copied."""
     path = tmp_path_factory.mktemp("made") / "registry.db"
-    migrate(f"sqlite:///{path}")
+    make_registry(f"sqlite:///{path}")
     return path
 
 

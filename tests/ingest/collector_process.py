@@ -17,13 +17,13 @@ from deploy.local.kafka.broker import Broker
 from deploy.local.kafka.topics import ensure_topics, partition_counts, required_topics
 from schemas.envelope import Envelope, decode_chunk
 from schemas.registry import Link, Organization, RegistryStore, Website
-from schemas.registry.migrate import migrate
 from schemas.runtime.environment import to_environment
 from schemas.runtime.heartbeat import read_heartbeats
 from schemas.runtime.settings import Settings
 from tests.http_client import Reply, call
 from tests.ingest.in_memory_collector import NOW
 from tests.installation import ROOT, eventually, free_port
+from tests.registries import make_registry
 
 STAMPS: dict[str, Any] = {"created_at": NOW, "updated_at": NOW}
 
@@ -38,7 +38,7 @@ class CollectorProcess:
         self.name = "collector-1"
         self.log = folder / "collector.log"
         folder.mkdir(parents=True, exist_ok=True)
-        migrate(self.settings.registry_url)
+        make_registry(self.settings.registry_url)
         store = RegistryStore(self.settings.registry_url)
         store.create(Organization(id="acme", name="Acme", plan="enterprise", **STAMPS))
         store.create(Website(id="shop", organization_id="acme", domain="shop.example", **STAMPS))

@@ -15,7 +15,6 @@ from query.request.subject import SubjectKind
 from query.standard.applicability import uses_granularity
 from query.standard.query_types import QUERY_TYPES
 from schemas.registry import RegistryStore
-from schemas.registry.migrate import migrate
 from schemas.runtime.settings import Settings
 from schemas.tables import Table
 from tests.asgi_client import request_once
@@ -26,6 +25,7 @@ from tests.oracle.query_strategies import QueryFrame
 from tests.oracle.stored_rows import RowsByTable, rows_by_table
 from tests.query.lake import Lake, Stored
 from tests.query.query_service import NOW, fill_registry
+from tests.registries import make_registry
 
 MAX_BATCH = 40
 FEW_ROLLUPS, OPENED = index_store.FEW_ROLLUPS, count()
@@ -37,7 +37,7 @@ class Registry:
     def __init__(self) -> None:
         self.folder = TemporaryDirectory(prefix="oracle-")
         settings = Settings(data_dir=self.folder.name)
-        migrate(settings.registry_url)
+        make_registry(settings.registry_url)
         self.url = settings.registry_url
         self.store = RegistryStore(self.url)
         self.keys = fill_registry(self.store)

@@ -21,12 +21,12 @@ from query.dependencies import QueryDependencies, QueryEndpoint
 from query.prepared.prepared_results import PreparedResults
 from schemas.http.middleware import HttpMiddleware
 from schemas.registry import Link, Organization, RegistryFollower, RegistryStore, Website
-from schemas.registry.migrate import migrate
 from schemas.registry.validation import new_key
 from schemas.runtime.settings import Settings
 from tests.asgi_client import request_once
 from tests.http_client import Reply
 from tests.query.lake import Lake, Stored
+from tests.registries import make_registry
 
 NOW = 1_796_000_000_000
 """2026-11-30T00:53:20Z"""
@@ -102,7 +102,7 @@ def start_service(
     settings.setdefault("query_seconds", 120)  # a busy machine is no fault of the service
     options = Settings(data_dir=str(root), query_memory_mb=256, query_threads=1, **settings)
     if "registry" in settings:
-        migrate(options.registry_url)
+        make_registry(options.registry_url)
         store = RegistryStore(options.registry_url)
         keys = fill_registry(store)
     else:
@@ -155,7 +155,7 @@ def filled_registry() -> tuple[Path, Mapping[str, str]]:
     """A migrated and filled registry to be copied, and its API keys by name."""
     path = Path(mkdtemp(prefix="tidemark-registry-")) / "registry.db"
     atexit.register(shutil.rmtree, path.parent)
-    migrate(f"sqlite:///{path}")
+    make_registry(f"sqlite:///{path}")
     store = RegistryStore(f"sqlite:///{path}")
     keys = fill_registry(store)
     store.close()

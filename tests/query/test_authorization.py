@@ -11,7 +11,6 @@ from msgspec import Struct
 from query.app import OPENAPI_SERVICE, create_app
 from schemas.http.middleware import HttpMiddleware
 from schemas.registry import KEY_SCOPES, RegistryStore, parse_key
-from schemas.registry.migrate import migrate
 from schemas.registry.signed_tokens import TokenKind, new_token, sign
 from schemas.runtime.settings import Settings
 from tests.access_model import Caller, callers, headers_with_key, people, populate
@@ -20,6 +19,7 @@ from tests.query.access_requests import ORGANIZATIONS, WEBSITES, Request
 from tests.query.query_service import NOVEMBER, NOW
 from tests.query.record_requests import REMOVALS, record_requests
 from tests.query.sign_in.browser import OWN_PAGE
+from tests.registries import make_registry
 
 CUSTOM = {
     "query": {
@@ -111,7 +111,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     settings = Settings(
         data_dir=str(tmp_path_factory.mktemp("access")), query_memory_mb=256, query_threads=1
     )
-    migrate(settings.registry_url)
+    make_registry(settings.registry_url)
     store = RegistryStore(settings.registry_url)
     populate(store, NOW)
     everybody = (*callers(store, NOW), *people(store, NOW))

@@ -6,7 +6,6 @@ import sys
 from pathlib import Path
 
 from schemas.registry import RegistryStore
-from schemas.registry.migrate import migrate
 from schemas.runtime.environment import to_environment
 from schemas.runtime.heartbeat import read_heartbeats
 from schemas.runtime.settings import Settings
@@ -14,6 +13,7 @@ from tests.http_client import call
 from tests.installation import ROOT, eventually, free_port
 from tests.query.lake import Lake, a_view
 from tests.query.query_service import NOVEMBER, fill_registry
+from tests.registries import make_registry
 
 
 def ready(base: str) -> bool:
@@ -26,7 +26,7 @@ def ready(base: str) -> bool:
 
 def test_the_service_starts_answers_and_stops(tmp_path: Path) -> None:
     settings = Settings(data_dir=str(tmp_path), query_port=free_port())
-    migrate(settings.registry_url)
+    make_registry(settings.registry_url)
     store = RegistryStore(settings.registry_url)
     headers = {"x-api-key": fill_registry(store)["acme"]}
     lake = Lake(tmp_path / "lake")

@@ -15,10 +15,10 @@ from schemas.envelope import encode_chunk, encode_envelope
 from schemas.kafka.request_ids import Headers
 from schemas.kinds import ALL_KINDS
 from schemas.lake.delta_table import open_table
-from schemas.registry.migrate import migrate
 from schemas.runtime.environment import to_environment
 from schemas.runtime.settings import Settings
 from schemas.tables import EVENTS
+from tests.registries import make_registry
 from tests.stream.builders import named, rows
 
 
@@ -38,7 +38,7 @@ class Site:
             rest_seconds=1.0,
         )
         self.process: subprocess.Popen[bytes] | None = None
-        migrate(self.settings.registry_url)
+        make_registry(self.settings.registry_url)
 
     @property
     def run(self) -> Path:

@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from schemas.registry import KEY_SCOPES, RegistryStore, validation
-from schemas.registry.migrate import migrate
 from schemas.runtime.clock import now_ms
 from tests.flow.tenant import Tenant
 from tests.http_client import call
 from tests.installation import Installation, eventually
 from tests.query.lake import Lake, Stored
+from tests.registries import make_registry
 
 WEBSITE = "shop"
 """Id of the website, as the rows of `tests.query.lake` have it."""
@@ -37,7 +37,7 @@ def query_alone(
     small = {"query_memory_mb": 256, "query_threads": 1, "query_seconds": 60}
     stack = Installation(folder, **small, **settings)
     folder.mkdir(parents=True, exist_ok=True)
-    migrate(stack.settings.registry_url)
+    make_registry(stack.settings.registry_url)
     tenant = _tenant(stack, name, others)
     Lake(folder / "lake").holds(*rows)
     process = subprocess.Popen(

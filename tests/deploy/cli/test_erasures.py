@@ -8,8 +8,8 @@ import pytest
 
 from deploy.cli import main
 from schemas.registry import Erasure, Organization, RegistryStore, Selector, Website
-from schemas.registry.migrate import migrate
 from schemas.runtime.settings import Settings
+from tests.registries import make_registry
 
 STAMPS: dict[str, Any] = {"created_at": 1_795_262_400_000, "updated_at": 1_795_262_400_000}
 
@@ -18,7 +18,7 @@ STAMPS: dict[str, Any] = {"created_at": 1_795_262_400_000, "updated_at": 1_795_2
 def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RegistryStore:
     monkeypatch.setenv("TIDEMARK_DATA_DIR", str(tmp_path))
     url = Settings(data_dir=str(tmp_path)).registry_url
-    migrate(url)
+    make_registry(url)
     store = RegistryStore(url)
     store.create(Organization(id="o1", name="Acme", **STAMPS))
     store.create(Website(id="w1", organization_id="o1", domain="a.example", **STAMPS))

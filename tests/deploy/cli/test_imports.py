@@ -17,9 +17,9 @@ from deploy.importer.sender import CollectorReply, ItemRejection
 from deploy.importer.source_file import SourceFile
 from deploy.importer.visitor_ids import visitor_ids
 from schemas.registry import Import, ImportState, Key, Organization, RegistryStore, Website
-from schemas.registry.migrate import migrate
 from schemas.runtime.settings import Settings
 from tests.pauses import replace_pauses
+from tests.registries import make_registry
 
 STAMPS: dict[str, Any] = {"created_at": 1_795_262_400_000, "updated_at": 1_795_262_400_000}
 WEBSITE = Website(id="w1", organization_id="o1", domain="a.example", **STAMPS)
@@ -56,7 +56,7 @@ class Answer(BaseHTTPRequestHandler):
 @pytest.fixture
 def store(tmp_path: Path) -> RegistryStore:
     url = Settings(data_dir=str(tmp_path)).registry_url
-    migrate(url)
+    make_registry(url)
     store = RegistryStore(url)
     store.create(Organization(id="o1", name="Acme", **STAMPS))
     store.create(WEBSITE)

@@ -12,10 +12,10 @@ from deploy.cli.context import KEY_ADVICE
 from deploy.demo.demo_file import read_demo
 from deploy.demo.first_start import create_demo
 from schemas.registry import Key, RegistryStore, Snapshot
-from schemas.registry.migrate import migrate
 from schemas.runtime.clock import parse_instant_ms
 from schemas.runtime.settings import Settings
 from tests.deploy.cli.command_result import Run
+from tests.registries import make_registry
 
 
 def test_a_key_is_rotated_and_the_old_one_works_for_a_while(
@@ -51,7 +51,7 @@ def test_commands_go_on_with_the_demo_whose_key_was_rotated(
     ask: Callable[..., Any], tmp_path: Path
 ) -> None:
     settings = Settings(data_dir=str(tmp_path))
-    migrate(settings.registry_url)
+    make_registry(settings.registry_url)
     demo = create_demo(settings)
     [key] = ask("keys", "list")
     other = ask("keys", "create", "--organization", demo.organization_id, "--scope", "read:data")

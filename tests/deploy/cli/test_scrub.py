@@ -9,10 +9,10 @@ from deploy.cli import main
 from deploy.local.doctor import CheckContext
 from deploy.local.doctor.tables import DATA_FILES_CHECK, LOGS_CHECK
 from deploy.local.status import system_status
-from schemas.registry.migrate import migrate
 from schemas.runtime.settings import Settings
 from schemas.tables import EVENTS
 from tests.query.lake import Lake, a_vital, an_event
+from tests.registries import make_registry
 
 
 def test_a_damaged_data_file_is_named_by_scrub_doctor_and_status(
@@ -69,7 +69,7 @@ def test_a_table_whose_log_is_damaged_keeps_the_scrub_of_no_other_one_waiting(
         "1 data files read; 1 damaged",
         "fix: tidemark doctor --repair; for one file: tidemark repair TABLE/PATH",
     ]
-    migrate(Settings(data_dir=str(tmp_path)).registry_url)
+    make_registry(Settings(data_dir=str(tmp_path)).registry_url)
     with pytest.raises(SystemExit) as refused:
         main(["repair", "events/day=2026-11-20/a.parquet"])
     assert refused.value.code == 1

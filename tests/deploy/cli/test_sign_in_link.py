@@ -10,12 +10,12 @@ from deploy.demo.first_start import create_demo
 from deploy.local import sign_in_link
 from query.app import create_app
 from schemas.registry import RegistryStore
-from schemas.registry.migrate import migrate
 from schemas.runtime.settings import Settings
 from tests.asgi_client import request_once
 from tests.deploy.cli.command_result import Run
 from tests.http_client import Reply
 from tests.query.sign_in.browser import OWN_PAGE
+from tests.registries import make_registry
 
 
 def opened(folder: Path, link: str) -> Reply:
@@ -71,7 +71,7 @@ def test_up_prints_a_link_of_the_demo_on_a_terminal_only(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings = Settings(data_dir=str(tmp_path))
-    migrate(settings.registry_url)
+    make_registry(settings.registry_url)
     create_demo(settings)
     monkeypatch.setattr(sign_in_link, "PAGE_FOLDER", tmp_path)
     assert "overview and API page" in sign_in_link.address_to_open(settings, shows_link=True)

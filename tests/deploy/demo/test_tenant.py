@@ -7,13 +7,13 @@ from msgspec import structs
 from deploy.demo.demo_file import example_query, read_demo, refresh_addresses, write_demo
 from deploy.demo.first_start import create_demo
 from schemas.registry import SAVED_RECORDS, RegistryStore
-from schemas.registry.migrate import migrate
 from schemas.runtime.settings import Settings
+from tests.registries import make_registry
 
 
 def test_the_demo_has_saved_records(tmp_path: Path) -> None:
     settings = Settings(data_dir=str(tmp_path))
-    migrate(settings.registry_url)
+    make_registry(settings.registry_url)
 
     demo = create_demo(settings)
 
@@ -42,7 +42,7 @@ def test_the_file_and_the_printed_query_have_the_addresses_of_this_start(tmp_pat
         data_dir=str(tmp_path / "moved"), host="::1", collect_port=5000, query_port=5001
     )
     first.data.mkdir()
-    migrate(first.registry_url)
+    make_registry(first.registry_url)
     demo = create_demo(first)
     refresh_addresses(moved)  # no demo there: nothing to do
     first.data.rename(moved.data)
@@ -57,7 +57,7 @@ def test_the_file_and_the_printed_query_have_the_addresses_of_this_start(tmp_pat
 
 def test_a_demo_with_the_same_addresses_is_not_written_again(tmp_path: Path) -> None:
     settings = Settings(data_dir=str(tmp_path))
-    migrate(settings.registry_url)
+    make_registry(settings.registry_url)
     write_demo(tmp_path, create_demo(settings))
     before = (tmp_path / "demo.json").stat().st_ino
 

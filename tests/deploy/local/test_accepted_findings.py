@@ -10,11 +10,11 @@ import pytest
 from deploy.cli import main
 from deploy.local.status import system_status
 from schemas.acknowledged_counts import ACKNOWLEDGED_FOLDER, HOUR_MS, write_hour
-from schemas.registry.migrate import migrate
 from schemas.runtime.clock import now_ms
 from schemas.runtime.heartbeat import Heartbeat, PartitionProgress, write_heartbeat
 from schemas.runtime.settings import Settings
 from tests.installation import free_port
+from tests.registries import make_registry
 
 LOST = now_ms() // HOUR_MS * HOUR_MS - 3 * HOUR_MS
 NEVER_RECEIVED = "acknowledged items were never received; run tidemark doctor"
@@ -27,7 +27,7 @@ def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
     for port in ("COLLECT_PORT", "QUERY_PORT", "BROKER_PORT", "BROKER_CONTROLLER_PORT"):
         monkeypatch.setenv(f"TIDEMARK_{port}", str(free_port()))
     config = Settings(data_dir=str(tmp_path))
-    migrate(config.registry_url)
+    make_registry(config.registry_url)
     write_hour(tmp_path / ACKNOWLEDGED_FOLDER, LOST, "collector-1-0-1", {("events", "web_1"): 5})
     at = now_ms() + 60_000  # as a worker says that goes on to be level
     write_heartbeat(

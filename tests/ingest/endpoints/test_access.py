@@ -15,13 +15,13 @@ from schemas.http.middleware import HttpMiddleware
 from schemas.kinds import KINDS
 from schemas.registry import Alias, RegistryFollower, RegistryStore
 from schemas.registry.api_keys import parse_key
-from schemas.registry.migrate import migrate
 from schemas.runtime.settings import Settings
 from tests.access_model import Caller, callers, headers_with_key, populate
 from tests.asgi_client import request_once
 from tests.http_client import Reply
 from tests.ingest.in_memory_collector import NOW, InMemoryProducer
 from tests.ingest.lone_collector import lone_collector
+from tests.registries import make_registry
 
 EXAMPLES = {kind.path: kind.examples for kind in KINDS if kind.path}
 MIXED_BODIES: dict[str, object] = {
@@ -57,7 +57,7 @@ class Collector(Struct, frozen=True):
 @pytest.fixture(scope="module")
 def collector(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Collector]:
     settings = Settings(data_dir=str(tmp_path_factory.mktemp("access")))
-    migrate(settings.registry_url)
+    make_registry(settings.registry_url)
     store = RegistryStore(settings.registry_url)
     populate(store, NOW)
     for protocol in PROTOCOLS:

@@ -20,7 +20,6 @@ import pytest
 from msgspec import Struct
 
 from schemas.registry import Key, RegistryStore
-from schemas.registry.migrate import migrate
 from schemas.runtime.clock import now_ms
 from schemas.runtime.environment import to_environment
 from schemas.runtime.settings import Settings
@@ -28,6 +27,7 @@ from tests.http_client import Reply, call
 from tests.installation import ROOT, eventually, free_port
 from tests.query.lake import Lake, a_view
 from tests.query.query_service import NOVEMBER, fill_registry
+from tests.registries import make_registry
 
 PATHS = 3_000
 MB = 2**20
@@ -101,7 +101,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
         stalled_seconds=0.5,
         query_seconds=120,  # a busy machine is no fault of the service
     )
-    migrate(settings.registry_url)
+    make_registry(settings.registry_url)
     store = RegistryStore(settings.registry_url)
     keys = fill_registry(store)
     store.close()

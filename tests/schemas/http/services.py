@@ -15,12 +15,12 @@ import psutil
 from msgspec import Struct
 
 from schemas.registry import Organization, RegistryStore
-from schemas.registry.migrate import migrate
 from schemas.runtime.environment import to_environment
 from schemas.runtime.settings import Settings
 from tests.http_client import Reply, call
 from tests.installation import ROOT, eventually, free_port
 from tests.query.query_service import NOW, fill_registry
+from tests.registries import make_registry
 
 RATE_HEADERS = {"x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset"}
 LIVE = b"GET /health/live HTTP/1.1\r\nHost: x\r\n\r\n"
@@ -78,7 +78,7 @@ def query(folder: Path, **settings: Any) -> Iterator[RunningService]:
     """The query service over a lake that holds nothing yet."""
     chosen = Settings(data_dir=str(folder), query_port=free_port(), **settings)
     folder.mkdir(parents=True, exist_ok=True)
-    migrate(chosen.registry_url)
+    make_registry(chosen.registry_url)
     store = RegistryStore(chosen.registry_url)
     key = fill_registry(store)["acme"]
     store.update(Organization, "acme", NOW, limits={"custom": 10**9})

@@ -10,7 +10,7 @@ import pytest
 
 from schemas.registry import Key, RegistryFollower, RegistryStore, validation
 from schemas.registry.last_use import RESOLUTION_MS
-from schemas.registry.migrate import migrate
+from tests.registries import make_registry
 
 NOW = 1_795_248_000_000
 
@@ -18,7 +18,7 @@ NOW = 1_795_248_000_000
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[RegistryStore]:
     url = f"sqlite:///{tmp_path}/registry.db"
-    migrate(url)
+    make_registry(url)
     store = RegistryStore(url)
     yield store
     store.close()

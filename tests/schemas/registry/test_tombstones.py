@@ -18,8 +18,8 @@ from schemas.registry import (
     validation,
 )
 from schemas.registry.backups import read_backup, write_backup
-from schemas.registry.migrate import migrate
 from schemas.registry.tombstones import TombstoneKey
+from tests.registries import make_registry
 
 NOW = 1_795_262_400_000
 STAMPS: dict[str, Any] = {"created_at": NOW, "updated_at": NOW}
@@ -29,7 +29,7 @@ VALUE = "visitor-to-forget"
 @pytest.fixture
 def store(tmp_path: Path) -> RegistryStore:
     url = f"sqlite:///{tmp_path}/registry.db"
-    migrate(url)
+    make_registry(url)
     store = RegistryStore(url, "cli:me")
     for organization, website in (("o1", "w1"), ("o1", "w2"), ("o2", "w3")):
         if website != "w2":

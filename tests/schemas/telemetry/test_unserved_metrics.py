@@ -15,17 +15,17 @@ from deploy.local.processes.process import ProcessState
 from deploy.local.processes.process_file import ProcessesStatus, ProcessStatus, write_processes_file
 from deploy.local.processes.readiness import answers_ready
 from deploy.local.status import system_status
-from schemas.registry.migrate import migrate
 from schemas.runtime.clock import now_ms
 from schemas.runtime.environment import to_environment
 from schemas.runtime.settings import Settings
 from tests.installation import ROOT, eventually
+from tests.registries import make_registry
 
 
 @contextmanager
 def keeper(settings: Settings) -> Iterator[int]:
     """A keeper and what its supervisor writes of it; gives its pid."""
-    migrate(settings.registry_url)
+    make_registry(settings.registry_url)
     environment = {**os.environ, **to_environment(settings)}
     process = subprocess.Popen(
         [sys.executable, "-m", "stream", "keeper"], cwd=ROOT, env=environment

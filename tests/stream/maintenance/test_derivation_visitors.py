@@ -8,7 +8,6 @@ import duckdb
 import pytest
 
 from schemas.registry import Import, ImportState, Organization, RegistryStore, Website
-from schemas.registry.migrate import migrate
 from schemas.tables import EVENTS, VISITORS
 from stream.maintenance import compaction, derivation
 from stream.maintenance.compaction import compact
@@ -16,6 +15,7 @@ from stream.maintenance.derivation import Derivation
 from stream.maintenance.import_deletion import ImportDeletion
 from stream.maintenance.merge_plan import QUIET_MS
 from stream.storage.delta_commit import LakeTable
+from tests.registries import make_registry
 from tests.stream.builders import NOON_MS, a_message, an_envelope, rows, settings
 from tests.stream.maintenance import re_enriched_lake
 from tests.stream.maintenance.test_derivation import write
@@ -134,7 +134,7 @@ def test_a_bot_of_new_rules_is_a_bot_here_too(tmp_path: Path) -> None:
 
 def a_registry_with_an_import(folder: Path) -> RegistryStore:
     url = settings(folder).registry_url
-    migrate(url)
+    make_registry(url)
     store = RegistryStore(url)
     store.create(Organization(id="o1", name="Acme", **STAMPS))
     store.create(Website(id="w1", organization_id="o1", domain="a.example", **STAMPS))

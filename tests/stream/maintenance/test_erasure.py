@@ -21,7 +21,6 @@ from schemas.registry import (
     Snapshot,
     Website,
 )
-from schemas.registry.migrate import migrate
 from schemas.runtime.settings import Settings
 from schemas.tables import CLICKS, EVENTS, IDENTITIES, LEDGER, QUARANTINE
 from stream.enrich.rules.lookups import Lookups
@@ -36,6 +35,7 @@ from stream.recovery.ledger_balance import check_balance
 from stream.storage.delta_commit import LakeTable
 from stream.writing.backfill_writer import BACKFILL_WRITER
 from stream.writing.batch_writer import BatchWriter
+from tests.registries import make_registry
 from tests.s3.server import S3Server
 from tests.stream.builders import NOON_MS, a_message, an_envelope, rows, settings
 
@@ -57,7 +57,7 @@ def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
 
 def filled(config: Settings, monkeypatch: pytest.MonkeyPatch) -> Settings:
     monkeypatch.setattr(erasure, "SETTLE_MS", -1)  # no worker runs that could be behind
-    migrate(config.registry_url)
+    make_registry(config.registry_url)
     store = RegistryStore(config.registry_url)
     store.create(Organization(id="o1", name="Acme", **STAMPS))
     for name in ("w1", "w2"):

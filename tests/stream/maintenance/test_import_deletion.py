@@ -15,7 +15,6 @@ from query.engine.snapshots import SnapshotCache
 from schemas.kinds import CUSTOM_EVENT
 from schemas.lake.delta_table import TableVersion
 from schemas.registry import Import, ImportState, Organization, RegistryStore, Website
-from schemas.registry.migrate import migrate
 from schemas.runtime.clock import now_ms
 from schemas.runtime.environment import to_environment
 from schemas.tables import EVENTS
@@ -28,6 +27,7 @@ from stream.storage.delta_commit import LakeTable
 from stream.writing.batch_writer import BatchWriter
 from stream.writing.import_watermarks import SEALED, watermark_key
 from tests.installation import ROOT
+from tests.registries import make_registry
 from tests.stream.builders import (
     NOON_MS,
     a_message,
@@ -44,7 +44,7 @@ STAMPS: dict[str, Any] = {"created_at": NOON_MS, "updated_at": NOON_MS}
 def store(tmp_path: Path) -> RegistryStore:
     """A registry with two imports of website w1."""
     url = settings(tmp_path).registry_url
-    migrate(url)
+    make_registry(url)
     store = RegistryStore(url)
     store.create(Organization(id="o1", name="Acme", **STAMPS))
     store.create(Website(id="w1", organization_id="o1", domain="a.example", **STAMPS))

@@ -9,7 +9,6 @@ import pytest
 
 from deploy.cli import main
 from schemas.kinds import KINDS
-from schemas.registry.migrate import migrate
 from schemas.tables import EVENTS
 from stream.enrich.rules.lookups import Lookups
 from stream.enrich.rules.rules_version import RULES_VERSION
@@ -18,6 +17,7 @@ from stream.maintenance.compaction import compact
 from stream.maintenance.re_enrichment import ReEnrichedDay, ReEnrichmentOptions, re_enrich
 from stream.storage.delta_commit import LakeTable
 from stream.writing.batch_writer import BatchWriter
+from tests.registries import make_registry
 from tests.stream.builders import (
     a_message,
     an_envelope,
@@ -196,7 +196,7 @@ def test_the_command_shows_columns_with_examples(
 ) -> None:
     fill(tmp_path)
     stale(tmp_path, referrer_name="Altavista")
-    migrate(settings(tmp_path).registry_url)
+    make_registry(settings(tmp_path).registry_url)
     monkeypatch.setenv("TIDEMARK_DATA_DIR", str(tmp_path))
 
     main(["reenrich", "--from", "2026-11-20", "--to", "2026-11-21", "--dry-run"])

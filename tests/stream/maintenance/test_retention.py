@@ -11,7 +11,6 @@ from schemas.envelope import Envelope
 from schemas.kinds import CLICK, CUSTOM_EVENT, TABLES, WEB_VITAL
 from schemas.registry import Link, Organization, RegistryStore, Website
 from schemas.registry.keep_days import DAY_MS, midnight_ms_before
-from schemas.registry.migrate import migrate
 from schemas.registry.records import Deletion
 from schemas.runtime.clock import now_ms
 from schemas.runtime.settings import Settings
@@ -25,6 +24,7 @@ from stream.maintenance.retention import LATE_ROWS_MS, Retention, read_expiries
 from stream.recovery.ledger_balance import check_balance
 from stream.storage.delta_commit import LakeTable
 from stream.writing.batch_writer import BatchWriter
+from tests.registries import make_registry
 from tests.stream.builders import NOON_MS, a_message, an_envelope, rows, settings
 from tests.stream.imported_totals import store as store_totals
 from tests.stream.imported_totals import stored as stored_totals
@@ -42,7 +42,7 @@ class World:
 
     def __init__(self, folder: Path, **options: Any) -> None:
         self.config: Settings = settings(folder, **options)
-        migrate(self.config.registry_url)
+        make_registry(self.config.registry_url)
         self.store = RegistryStore(self.config.registry_url, clock=lambda: self.now_ms)
         self.now_ms = NOON_MS
         self.offsets: Counter[str] = Counter()
