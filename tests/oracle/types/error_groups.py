@@ -39,7 +39,7 @@ def recent(scoped: ScopedRows) -> list[ResultRow]:
             "timestamp": iso(row["ms"]),
             **named(row, "filename", "lineno", "colno", "error_type"),
             **named(row, "browser_name", "browser_version", "os_name", "os_version"),
-            **named(row, "device_type", "country", "region"),
+            **named(row, "device_type", "country", "region", "release", "properties"),
         }
         for row in reversed(scoped.errors)
     ]
