@@ -17,6 +17,7 @@ from schemas.registry import (
     Board,
     Channel,
     Erasure,
+    ErrorStatus,
     Exploration,
     Funnel,
     Goal,
@@ -53,6 +54,7 @@ SAVED: Mapping[str, tuple[type[SavedRecord], Mapping[str, Any]]] = {
     "alerts": (Alert, {"name": "a", "condition": "nothing"}),
     "boards": (Board, {"name": "a", "tiles": ({"text": "a"},)}),
     "reports": (Report, {"name": "a"}),
+    "error_statuses": (ErrorStatus, {"message": "m", "status": "ignored"}),
 }
 """Saved records by their route: class and fields."""
 A_KEY: Mapping[str, Any] = {"scopes": ("read:data",), "secret_hash": "0" * 64}
