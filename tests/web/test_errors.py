@@ -135,7 +135,7 @@ def test_a_group_is_resolved_ignored_and_reopened(orders: Dashboard) -> None:
     assert names(orders) == ["no order 1", "no order 2", "no order 3", "no user"]
 
     orders.press("Resolve: no order 2", "main")  # all messages of its pattern are resolved
-    orders.until("document.querySelectorAll('table.errors tbody tr').length === 1")
+    orders.until("document.querySelectorAll('main .errors tbody tr').length === 1")
     assert names(orders) == ["no user"]
     orders.open("errors", compare="none", status="resolved")
     assert names(orders) == ["no order 1", "no order 2", "no order 3"]
@@ -151,7 +151,7 @@ def test_a_group_is_resolved_ignored_and_reopened(orders: Dashboard) -> None:
     orders.open("errors", compare="none", status="all")
     assert len(names(orders)) == 4
     orders.press("Reopen: no order 3", "main")
-    orders.until("!document.querySelector('main table.errors .state')")
+    orders.until("!document.querySelector('main .errors .state')")
     assert {row["status"] for row in orders.ask("error_changes")} == {"open"}
 
 
