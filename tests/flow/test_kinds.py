@@ -185,12 +185,11 @@ def test_errors_are_asked_by_release_and_property(tenant: Tenant) -> None:
     first = {**report, **anna, "release": "2.4.0", "properties": {"cart": "full", "items": 3.0}}
     second = {**report, **anna, "release": "2.4.1", "properties": {"cart": "empty"}}
     mixed = {"type": "error", "payload": second}
-    stack, key = tenant.stack, {"x-api-key": tenant.key}
 
     sent = [
         tenant.send([first, report], "/errors"),
-        call("POST", f"{stack.collect_url}?client_id={tenant.website.id}", mixed),
-        call("POST", f"{stack.collect_url}/batch?client_id={tenant.website.id}", [mixed], key),
+        tenant.send(mixed, "/"),
+        tenant.send([mixed], "/batch"),
     ]
 
     assert [reply.status for reply in sent] == [200, 200, 200], [reply.body for reply in sent]

@@ -322,7 +322,7 @@ def _notices() -> Iterator[Request]:
 
 def _new_body(kind: str) -> Mapping[str, Any]:
     """A body with a name that no earlier request had."""
-    named = {} if kind == "annotations" else {"name": f"new{next(NAMES)}"}
+    named = {} if kind in ("annotations", "error_statuses") else {"name": f"new{next(NAMES)}"}
     return {**BODIES[kind], **named}
 
 
