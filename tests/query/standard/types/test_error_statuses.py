@@ -229,7 +229,7 @@ def test_statuses_agree_with_their_definition(service: InProcessService, seed: i
             status = random.choice(("resolved", "resolved", "ignored", None))
             if status is not None:
                 release = random.choice(("3.0", *RELEASES)) if status == "resolved" else None
-                record = {"status": status, "release": release}
+                record: dict[str, Any] = {"status": status, "release": release}
                 saved[message, kind] = record
                 save(service, message, errorType=kind, **record)
 
