@@ -15,7 +15,7 @@ import { deviceText, Facts } from "../components/facts";
 import { Icon } from "../components/icon";
 import { Flag, Logo } from "../components/logo";
 import { Country } from "../components/seen_with";
-import { mayResolve, StatusButtons, StatusWord } from "../components/error_status";
+import { mayResolve, StatusButtons, StatusWord } from "../components/errors/error_status";
 import { countFormat } from "../components/series_chart";
 import { Sparkline } from "../components/sparkline";
 import { Async, Skeleton, unlessFiltered } from "../components/states";

@@ -1,11 +1,11 @@
 // What was decided about a group of errors: resolved, ignored, or open again; saved for all messages of its pattern and class.
-import { fetchJson } from "../api/request";
-import { hasRecords, mayWriteRecords, subjectQuery } from "../api/session";
-import { refresh } from "../api/use";
-import { moreTexts } from "../texts.more";
-import type { IconName, Row } from "../types";
-import { Icon } from "./icon";
-import { useAction } from "./setup/use_action";
+import { fetchJson } from "../../api/request";
+import { hasRecords, mayWriteRecords, subjectQuery } from "../../api/session";
+import { refresh } from "../../api/use";
+import { moreTexts } from "../../texts.more";
+import type { IconName, Row } from "../../types";
+import { Icon } from "../icon";
+import { useAction } from "../setup/use_action";
 
 type Group = Pick<Row<"error_changes">, "name" | "error_type" | "status" | "status_id">;
 
