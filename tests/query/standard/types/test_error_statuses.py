@@ -158,6 +158,8 @@ def test_a_status_is_of_its_own_website(service: InProcessService) -> None:
 
     assert asked("shop") == {"boom": "ignored", "crash": "ignored"}
     assert asked("blog") == {"boom": "open"}
+    # Of both websites: what is ignored on one of them happens on the other as well.
+    assert asked("shop,blog") == {"boom": "open", "crash": "ignored"}
 
 
 def test_the_newest_release_of_a_group_is_shown(service: InProcessService) -> None:
