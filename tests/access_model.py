@@ -17,6 +17,7 @@ from schemas.registry import (
     Board,
     Channel,
     Erasure,
+    ErrorStatus,
     Exploration,
     Funnel,
     Goal,
@@ -53,6 +54,7 @@ SAVED: Mapping[str, tuple[type[SavedRecord], Mapping[str, Any]]] = {
     "alerts": (Alert, {"name": "a", "condition": "nothing"}),
     "boards": (Board, {"name": "a", "tiles": ({"text": "a"},)}),
     "reports": (Report, {"name": "a"}),
+    "error_statuses": (ErrorStatus, {"message": "m", "status": "ignored"}),
 }
 """Saved records by their route: class and fields."""
 A_KEY: Mapping[str, Any] = {"scopes": ("read:data",), "secret_hash": "0" * 64}
@@ -143,7 +145,7 @@ def populate(store: RegistryStore, now_ms: int) -> None:
         )
     for name, website in WEBSITE_OF.items():
         owned: Mapping[str, Any] = {"organization_id": OWNER[website], "website_id": website}
-        kind, fields = OWNED[name.partition("_")[0]]
+        kind, fields = OWNED[name.rpartition("_")[0]]
         if kind is Alias:  # unique among all websites
             fields = {**fields, "name": name}
         store.create(kind(id=name, **owned, **fields, **stamps))

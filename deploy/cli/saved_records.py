@@ -1,5 +1,6 @@
 """`tidemark goals`, `segments`, `annotations`, `money`, `shares`, `funnels`, `aliases`,
-`explorations`, `channels`, `alerts`, `boards` and `reports`.
+`explorations`, `channels`, `alerts`, `boards`, `reports` and
+`error_statuses`.
 """
 
 import sys
@@ -31,6 +32,7 @@ from schemas.registry import (
     Annotation,
     Board,
     Channel,
+    ErrorStatus,
     Exploration,
     Funnel,
     Goal,
@@ -56,6 +58,7 @@ COLUMNS: Mapping[type[SavedRecord], Sequence[str]] = {
     Channel: ("id", "websiteId", "name", "kind", "host"),
     Alert: ("id", "websiteId", "name", "condition", "threshold", "every", "mutedUntil"),
     Board: ("id", "websiteId", "name", "createdBy"),
+    ErrorStatus: ("id", "websiteId", "message", "errorType", "status", "release"),
     Report: ("id", "websiteId", "name", "schedule", "hour", "recipients", "paused"),
 }
 JSON_HELP: Mapping[str, str] = {
@@ -90,7 +93,7 @@ METAVARS: Mapping[str, str] = {**dict.fromkeys(JSON_HELP, "JSON"), "window": "SE
 def _group(saved: SavedType) -> RecordGroup:
     group = RecordGroup(
         saved.record,
-        saved.record.plural,
+        saved.record.plural.replace("_", "-"),
         f"{saved.words.capitalize()} of websites.",
         COLUMNS[saved.record],
         owner="website",
@@ -224,4 +227,5 @@ def _members(saved: SavedType, options: Mapping[str, Any]) -> dict[str, Any]:
     alerts,
     boards,
     reports,
+    error_statuses,
 ) = map(_group, SAVED_TYPES)

@@ -213,7 +213,8 @@ def _message(record: Any, resource: Mapping[str, Any], alias: str | None) -> Mes
     agent = text(attributes.pop("user_agent.original", None), 512) or ""
     address = text(attributes.pop("client.address", None), 64) or ""
     details = {**attributes, **body} if isinstance(body, dict) else attributes
-    item = _item(name, body, details, common, text(resource.get("service.name"), 64))
+    source, release = (text(resource.get(f"service.{n}"), 64) for n in ("name", "version"))
+    item = _item(name, body, details, common, source, release)
     if item is None:
         return Message(dropped="log_record", alias=alias)
     return Message([item], alias=alias, user_agent=agent, address=address)
@@ -230,6 +231,7 @@ def _item(
     details: Mapping[str, Any],
     common: Mapping[str, Any],
     source: str | None,
+    release: str | None,
 ) -> TrackedItem | None:
     visit = {n: common[n] for n in ("eventId", "anonymousId", "sessionId", "timestamp", "path")}
     if message := text(details.get("exception.message") or details.get("exception.type"), 2048):
@@ -238,6 +240,8 @@ def _item(
             **visit,
             errorType=text(details.get("exception.type"), 128),
             stack=text(details.get("exception.stacktrace"), 16_384),
+            release=release,
+            properties={n: v for n, v in details.items() if not n.startswith("exception.")} or None,
         )
     if name is None:
         return None

@@ -337,6 +337,8 @@ def exception(read: PostHogEvent) -> list[TrackedItem]:
             colno=position(thrown.get("colno")),
             stack=text("\n".join(map(frame_text, reversed(frames[-100:]))), 16_384),
             level=text(properties.get("$exception_level"), 64),
+            release=text(properties.get("$app_version"), 64),
+            properties=application_properties(properties),
         )
     ]
 

@@ -108,6 +108,7 @@ def _error(body: Body) -> Message:
                 stack=text(body.get("stackTrace"), 16_384),
                 lineno=position(body.get("lineno")),
                 colno=position(body.get("colno")),
+                properties=object_of(body.get("meta")) or None,
             )
         ]
     )

@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 from query.dependencies import QueryDependencies, QueryEndpoint
 from query.metrics.dimensions import DATE_PARTS, INSTANT_BUCKETS, TIMES
-from query.metrics.fields import FIELDS
+from query.metrics.fields import FIELDS, TABLES_WITH_PROPERTIES
 from query.metrics.goal_filters import GOAL
 from query.metrics.metrics import METRICS
 from query.metrics.money import CURRENCY, CURRENCY_MEANING, MONEY_METRICS
@@ -24,7 +24,7 @@ from schemas.errors import RateLimitExceeded
 from schemas.http import openapi
 
 PROPERTY = f"{PREFIX}<path>"
-PROPERTY_MEANING = "a property of the event, by its path"
+PROPERTY_MEANING = "a property of the event or error, by its path"
 
 
 SAVED = (
@@ -106,7 +106,13 @@ def _dimensions() -> list[dict[str, Any]]:
         {"name": name, "meaning": _meaning(name), "of": "row", "filter": False}
         for name in INSTANT_BUCKETS
     ]
-    property_ = {"name": PROPERTY, "meaning": PROPERTY_MEANING, "of": "row", "filter": True}
+    property_ = {
+        "name": PROPERTY,
+        "meaning": PROPERTY_MEANING,
+        "of": "row",
+        "filter": True,
+        "tables": sorted(TABLES_WITH_PROPERTIES),
+    }
     times = [
         {"name": t.name, "meaning": t.description, "of": "time", "filter": t.name in DATE_PARTS}
         for t in TIMES.values()

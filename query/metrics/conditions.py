@@ -5,11 +5,17 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct, structs
 
 from query.metrics.dimensions import DATE_PARTS
-from query.metrics.fields import ALL_TABLES, FIELDS, READ_TABLES, TABLES_WITH_TIME
+from query.metrics.fields import (
+    ALL_TABLES,
+    FIELDS,
+    READ_TABLES,
+    TABLES_WITH_PROPERTIES,
+    TABLES_WITH_TIME,
+)
 from query.metrics.goal_filters import goal_conditions
 from query.request.date_parts import date_part_sql
 from query.request.filters import Filter, FilterField, compile_each, fields_named
-from query.request.property_path import is_trait
+from query.request.property_path import is_property, is_trait
 from query.request.time_range import TimeRange
 from query.scope.visitor_sets import visitor_target
 from query.sql.fragment import Fragment, all_of, merge_values
@@ -97,4 +103,6 @@ def tables_with(field: str) -> frozenset[str]:
         return TABLES_WITH_TIME
     if is_trait(field):
         return ALL_TABLES
+    if is_property(field):
+        return TABLES_WITH_PROPERTIES
     return FIELDS[field].tables if field in FIELDS else frozenset((EVENTS.name,))

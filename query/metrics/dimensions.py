@@ -8,7 +8,13 @@ from collections.abc import Callable, Container, Mapping, Sequence
 
 from msgspec import Struct, structs
 
-from query.metrics.fields import ALL_TABLES, FIELDS, ROW_PREFIX, TABLES_WITH_TIME
+from query.metrics.fields import (
+    ALL_TABLES,
+    FIELDS,
+    ROW_PREFIX,
+    TABLES_WITH_PROPERTIES,
+    TABLES_WITH_TIME,
+)
 from query.request.buckets import GRANULARITIES, SHORT_NAMES, Granularity
 from query.request.date_parts import DESCRIPTIONS, DatePart, date_part_sql
 from query.request.property_path import is_property, parse_property
@@ -168,8 +174,9 @@ def _dimension(name: str, position: int) -> Dimension:
     if is_property(name):
         property_ = parse_property(name, f"dimension{position}_path", at)
         values = {property_.parameter: property_.pointer}
-        tables = frozenset((EVENTS.name,))
-        return Dimension(name, ColumnType.STRING, property_.text, values, tables=tables)
+        return Dimension(
+            name, ColumnType.STRING, property_.text, values, tables=TABLES_WITH_PROPERTIES
+        )
     field_name, bucket = INSTANT_BUCKETS.get(name, (name, None))
     field = FIELDS.get(field_name)
     if field is None:

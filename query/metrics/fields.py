@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from query.metrics.ledger import LEDGER_FIELDS
 from query.metrics.metrics import BY_NAME
+from query.request.property_path import PROPERTIES_COLUMN
 from query.scope.profiles import PROFILE_COLUMN, PROFILE_FIELD, PROFILES
 from query.scope.visitor_facts import VISITOR_FACT_COLUMNS, VISITOR_FACTS
 from query.scope.visits import FACTS, SOURCE_FACTS, WEBSITE_FIELD, VisitFact
@@ -22,6 +23,7 @@ READ_TABLES = (EVENTS, ERRORS, VITALS)
 """The tables with rows of visitors that metrics are computed from."""
 ALL_TABLES = frozenset(table.name for table in READ_TABLES)
 TABLES_WITH_TIME = ALL_TABLES | {LEDGER.name}
+TABLES_WITH_PROPERTIES = frozenset(t.name for t in READ_TABLES if t.column(PROPERTIES_COLUMN))
 
 
 class Field(Struct, frozen=True):

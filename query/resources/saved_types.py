@@ -27,6 +27,7 @@ from schemas.registry import (
     Annotation,
     Board,
     Channel,
+    ErrorStatus,
     Exploration,
     Funnel,
     Goal,
@@ -61,7 +62,7 @@ QUERIES: Mapping[str, Any] = {
     "standard_query": StandardRequestBody,
 }
 """Fields that are a body of a query on the wire, and its members in the record."""
-OF_ANALYSTS = (Goal, Segment, Annotation, Funnel, Exploration, Alert, Board, Report)
+OF_ANALYSTS = (Goal, Segment, Annotation, Funnel, Exploration, Alert, Board, Report, ErrorStatus)
 """Records that change how data is read, or who is told: `write:records` is enough to write them."""
 PATH_MEANING = Meta(description="path of the page, with its secret; only when it is created")
 SECRET_MEANING = Meta(description="verifies requests of a webhook; only when it is created")
@@ -115,7 +116,8 @@ class SavedType(Struct, frozen=True):
     @property
     def words(self) -> str:
         """The name of several."""
-        return "money properties" if self.record is MoneyProperty else self.record.plural
+        plural = self.record.plural.replace("_", " ")
+        return "money properties" if self.record is MoneyProperty else plural
 
     @property
     def a_word(self) -> str:
@@ -307,6 +309,20 @@ SAVED_TYPES = (
         {"paused": True},
         opens_data=True,
         names_people=True,
+    ),
+    SavedType(
+        ErrorStatus,
+        "That errors of a message pattern and class were resolved or are ignored; of several "
+        "records the newest holds. The query type `error_changes` has the status of each group. A "
+        "resolved group with an error after `updatedAt` came back; where `release` is named, with "
+        "one in that release or in one that was first seen later.",
+        {
+            "message": "Cannot load order #",
+            "errorType": "TypeError",
+            "status": "resolved",
+            "release": "2.4.1",
+        },
+        {"status": "ignored", "release": None},
     ),
 )  # fmt: skip
 

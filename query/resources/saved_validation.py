@@ -43,6 +43,7 @@ from schemas.registry import (
     Annotation,
     Board,
     Channel,
+    ErrorStatus,
     Exploration,
     Funnel,
     Goal,
@@ -288,6 +289,13 @@ def _board(board: Board) -> Board:
         require_seen(f"tiles[{i}].text", tile.text or "")
         require_seen(f"tiles[{i}].title", tile.title or "")
     return replace(board, name=validate_name("name", board.name))
+
+
+@_validate.register
+def _error_status(status: ErrorStatus) -> ErrorStatus:
+    if status.status == "ignored" and status.release is not None:
+        raise Malformed("'release' is of 'resolved' errors; leave it out for ignored ones")
+    return status
 
 
 @_validate.register

@@ -10,7 +10,7 @@ const here = (path) => new URL(path, import.meta.url).pathname;
 const ICONS = [
   "activity", "arrow-down", "arrow-left", "arrow-right", "arrow-up", "bell", "bookmark", "bot", "bug", "building-2", "calendar", "chart-column", "chart-line",
   "check", "chevron-down", "chevron-left", "chevron-right", "chevrons-up-down", "circle-check", "clock", "code", "coins",
-  "compass", "copy", "database", "download", "ellipsis", "external-link", "file-text", "flag", "footprints", "funnel", "gauge",
+  "compass", "copy", "database", "download", "ellipsis", "external-link", "eye-off", "file-text", "flag", "footprints", "funnel", "gauge",
   "globe", "goal", "grip-vertical", "history", "info", "key-round", "keyboard", "languages", "layers", "layout-dashboard", "layout-grid", "layout-panel-left", "link",
   "list", "list-filter", "log-in", "log-out", "mail", "map", "map-pin", "maximize", "megaphone", "menu", "minus", "monitor", "moon",
   "mouse-pointer-click", "pencil", "percent", "plus", "repeat", "route", "save", "search", "settings", "share-2", "shield",

@@ -12,7 +12,7 @@ from schemas.registry.records import Action, Change, Record
 
 NAMING_FIELDS = (
     *("name", "email", "domain", "slug", "target_url", "text", "selector"),
-    *("reason_contains", "position"),
+    *("reason_contains", "position", "message"),
 )
 """Fields by which people know a record; each class has at least one of them."""
 KINDS: Mapping[str, type[Record]] = {kind_name(kind): kind for kind in RECORD_TABLES}

@@ -28,6 +28,7 @@ from schemas.registry.saved_records import (
     Annotation,
     Board,
     Channel,
+    ErrorStatus,
     Exploration,
     Funnel,
     Goal,
@@ -72,6 +73,7 @@ class Contents(Struct, frozen=True):
     alerts: Sequence[Alert] = ()
     boards: Sequence[Board] = ()
     reports: Sequence[Report] = ()
+    error_statuses: Sequence[ErrorStatus] = ()
     accounts: Sequence[Account] = ()
     members: Sequence[Member] = ()
     erasures: Sequence[Erasure] = ()

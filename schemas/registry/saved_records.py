@@ -1,5 +1,5 @@
 """Saved records of a website: goals, segments, annotations, money properties, shares, funnels,
-aliases, explorations, channels, alerts, boards and reports.
+aliases, explorations, channels, alerts, boards, reports and statuses of errors.
 
 Queries use them by id or name. A field is declared here once: the columns of the database, the
 bodies of the HTTP interface and the options of the command line are made from these structs.
@@ -488,6 +488,34 @@ class Report(SavedRecord, frozen=True, rename="camel", kw_only=True):
     created_by: Annotated[str, _text("who created it; null from the command line")] | None = None
 
 
+class ErrorStatus(SavedRecord, frozen=True, rename="camel", kw_only=True):
+    """That errors of one message pattern and class were resolved, or are ignored.
+
+    They were resolved when the record was changed last, or in the release that it names.
+    """
+
+    plural: ClassVar[str] = "error_statuses"
+    id_prefix: ClassVar[str] = "errst"
+    read_only: ClassVar[tuple[str, ...]] = ("created_by",)
+
+    message: Annotated[str, _text("message of the errors, or their message pattern", 2048, 0)]
+    error_type: (
+        Annotated[str, _text("class of the errors; without it, those that named none", 128)] | None
+    ) = None
+    status: Annotated[
+        str,
+        Meta(
+            pattern=_one_of("resolved", "ignored"),
+            max_length=8,
+            description="resolved or ignored; errors without a record are open",
+        ),
+    ]
+    release: (
+        Annotated[str, _text("release in which they were resolved; without it, at once", 64)] | None
+    ) = None
+    created_by: Annotated[str, _text("who created it; null from the command line")] | None = None
+
+
 SAVED_RECORDS: tuple[type[SavedRecord], ...] = (
     Goal,
     Segment,
@@ -501,4 +529,5 @@ SAVED_RECORDS: tuple[type[SavedRecord], ...] = (
     Alert,
     Board,
     Report,
+    ErrorStatus,
 )

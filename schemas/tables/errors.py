@@ -2,9 +2,9 @@
 
 from typing import Annotated
 
-from msgspec import Meta
+from msgspec import Meta, Raw
 
-from schemas.items import Item, Label, NonNegativeInt32, UrlText
+from schemas.items import EMPTY_RAW, Item, Label, NonNegativeInt32, UrlText
 from schemas.tables.column import (
     BOT_COLUMNS,
     DAY_COLUMN,
@@ -33,6 +33,8 @@ class ErrorReport(Item, kw_only=True):
     stack: Annotated[str, Meta(max_length=16_384)] | None = None
     error_type: Annotated[str, Meta(max_length=128)] | None = None
     level: Label | None = None
+    release: Label | None = None
+    properties: Raw = EMPTY_RAW
 
 
 ERRORS = Table(
@@ -47,6 +49,12 @@ ERRORS = Table(
         Column("stack", ColumnType.STRING, "stack trace"),
         Column("error_type", ColumnType.STRING, "class of the error, e.g. TypeError"),
         Column("level", ColumnType.STRING, "error unless the sender says otherwise"),
+        Column("release", ColumnType.STRING, "release of the page's code, e.g. 2.4.1"),
+        Column(
+            "properties",
+            ColumnType.STRING,
+            "free-form properties, as JSON text with one spelling for each value",
+        ),
         *USER_AGENT_COLUMNS,
         *LOCATION_COLUMNS,
         Column("timezone", ColumnType.STRING, "time zone of the browser"),
@@ -68,7 +76,14 @@ ERROR_REPORT = Kind(
     tracker_type="error",
     examples={
         "one error": [
-            {"path": "https://shop.example/", "message": "x is undefined", "lineno": 3, "colno": 7}
+            {
+                "path": "https://shop.example/",
+                "message": "x is undefined",
+                "lineno": 3,
+                "colno": 7,
+                "release": "2.4.1",
+                "properties": {"cart": "full"},
+            }
         ]
     },
 )

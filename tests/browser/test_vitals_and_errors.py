@@ -75,6 +75,23 @@ def test_errors_that_nobody_caught_are_kept_once(
     assert rows[0][4].startswith(f"TypeError: not today\n    at twice ({url}:1:")
 
 
+@pytest.mark.parametrize("way", WAYS)
+def test_errors_have_the_release_of_the_tag(tracked: TrackedWebsite, page: Tab, way: str) -> None:
+    place = f"/release/{WAYS.index(way)}"
+    release = 'data-release="2.4.1"'
+    own = tracked.tag(release, name="tidemark-errors")
+    page.go(
+        tracked.add_page(place, tracked.tag(f"data-errors {release}") if way == WAYS[0] else own)
+    )
+    if way == WAYS[0]:
+        page.js(f"import('{tracked.collect_url}/tidemark-errors.js').then(Boolean)")
+    page.js("setTimeout(() => { throw new Error('old') }), new Promise((done) => setTimeout(done))")
+    page.leave()
+
+    rows = tracked.stored(place, 1, "message", "release", table="errors")
+    assert rows == [("Uncaught Error: old", "2.4.1")]
+
+
 def test_the_time_zone_tells_the_country(tracked: TrackedWebsite, page: Tab) -> None:
     page.tell("Emulation.setTimezoneOverride", timezoneId="Asia/Tokyo")
     names = ("vitals", "errors", "engagement")

@@ -1,5 +1,6 @@
 """Each kind of item, posted as a tracker posts it, with complete query results."""
 
+import json
 from datetime import UTC, datetime
 from typing import Any
 
@@ -176,6 +177,40 @@ def test_errors_are_asked_by_message(tenant: Tenant) -> None:
         ("x is undefined", "error", "TypeError", "/cart", "Chrome", 2),
         ("y is undefined", "error", "TypeError", "/cart", "Chrome", 1),
     ]
+
+
+def test_errors_are_asked_by_release_and_property(tenant: Tenant) -> None:
+    report = {"timestamp": at_ms("09:00:00"), "path": "https://shop.example/", "message": "boom"}
+    anna = {"anonymousId": "anna", "sessionId": "s1"}
+    first = {**report, **anna, "release": "2.4.0", "properties": {"cart": "full", "items": 3.0}}
+    second = {**report, **anna, "release": "2.4.1", "properties": {"cart": "empty"}}
+    mixed = {"type": "error", "payload": second}
+
+    sent = [
+        tenant.send([first, report], "/errors"),
+        tenant.send(mixed, "/"),
+        tenant.send([mixed], "/batch"),
+    ]
+
+    assert [reply.status for reply in sent] == [200, 200, 200], [reply.body for reply in sent]
+    eventually(lambda: tenant.grouped_counts("errors", "message") == [("boom", 4)])
+    assert tenant.grouped_counts("errors", "release", "properties.cart", "properties.items") == [
+        ("2.4.0", "full", "3", 1),
+        ("2.4.1", "empty", None, 2),
+        (None, None, None, 1),
+    ]
+    by_release = tenant.rows("errors_by_release")
+    assert [(row["name"], row["count"], row["users"]) for row in by_release] == [
+        ("2.4.1", 2, 1),
+        ("2.4.0", 1, 1),
+        (None, 1, 1),
+    ]
+    is_full = {"field": "properties.cart", "operator": "eq", "value": "full"}
+    [full] = tenant.rows("recent_errors", filters=[is_full])
+    assert (full["release"], json.loads(full["properties"])) == (
+        "2.4.0",
+        {"cart": "full", "items": 3},
+    )
 
 
 def test_a_link_click_redirects_and_counts(tenant: Tenant) -> None:

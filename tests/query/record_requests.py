@@ -27,6 +27,7 @@ BODIES: Mapping[str, Mapping[str, Any]] = {
     "alerts": {"condition": "nothing"},
     "boards": {"tiles": [{"text": "a"}]},
     "reports": {},
+    "error_statuses": {"message": "m", "status": "ignored"},
 }
 NAMES = count()
 
@@ -88,13 +89,18 @@ REPLAY = Records(
 CHANGES = {
     "annotations": {"text": "b"},
     "aliases": {"product": "segment"},
+    "error_statuses": {"status": "resolved"},
     "channels": {"address": BODIES["channels"]["address"]},
 }
 """Of aliases not the name, which is unique among all websites."""
-ID_NAMES = {"money": "money_property_id", "aliases": "alias_id"}
+ID_NAMES = {
+    "money": "money_property_id",
+    "aliases": "alias_id",
+    "error_statuses": "error_status_id",
+}
 OF_ANALYSTS = (
     "goals", "segments", "annotations", "funnels", "explorations", "alerts", "boards",
-    "reports",
+    "reports", "error_statuses",
 )  # fmt: skip
 NAMES_PEOPLE = ("channels", "alerts", "reports")
 """They have addresses, which those read who may write alerts."""
@@ -316,7 +322,7 @@ def _notices() -> Iterator[Request]:
 
 def _new_body(kind: str) -> Mapping[str, Any]:
     """A body with a name that no earlier request had."""
-    named = {} if kind == "annotations" else {"name": f"new{next(NAMES)}"}
+    named = {} if kind in ("annotations", "error_statuses") else {"name": f"new{next(NAMES)}"}
     return {**BODIES[kind], **named}
 
 

@@ -11,7 +11,13 @@ from tests.web.dashboard import RANGE, Dashboard, percent, shown, signed_in
 from tests.web.query_alone import query_alone
 
 MESSAGE = "Failed to fetch"
-IS_MESSAGE = [{"field": "message", "operator": "eq", "value": MESSAGE}]
+
+
+def is_message(message: str) -> list[dict[str, str]]:
+    """The filter of a message."""
+    return [{"field": "message", "operator": "eq", "value": message}]
+
+
 FACTS = """Object.fromEntries([...document.querySelectorAll('.facts div')].map((fact) =>
   [fact.querySelector('dt').innerText, fact.querySelector('dd').innerText]))"""
 
@@ -62,7 +68,7 @@ def test_a_group_opens_with_stack_pages_and_latest(dashboard: Dashboard) -> None
     dashboard.press(MESSAGE, "main")
     dashboard.until("document.querySelector('pre')")
     dashboard.settle()
-    [group] = dashboard.ask("error_fingerprints", filters=IS_MESSAGE)
+    [group] = dashboard.ask("error_fingerprints", filters=is_message(MESSAGE))
     assert dashboard.text("main pre") == group["stack"]
     facts = dashboard.until(FACTS)
     assert facts["Errors"] == str(group["count"])
@@ -78,7 +84,10 @@ def test_a_group_opens_with_stack_pages_and_latest(dashboard: Dashboard) -> None
 def numbered(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tenant]:
     """A tenant whose errors differ in a number."""
     times = (f"{DAY}T10:0{minute}:00Z" for minute in range(3))
-    orders = [an_error(f"no order {n}", at=at, visitor=f"u{n}") for n, at in enumerate(times, 1)]
+    orders = [
+        an_error(f"no order {n}", at=at, visitor=f"u{n}", release="2.4.1" if n < 3 else None)
+        for n, at in enumerate(times, 1)
+    ]
     other = an_error("no user", at=f"{DAY}T10:03:00Z")
     with query_alone(tmp_path_factory.mktemp("numbered"), [*orders, other]) as tenant:
         yield tenant
@@ -114,3 +123,44 @@ def test_similar_messages_are_one_group_if_chosen(orders: Dashboard) -> None:
     assert after == [("no order #", "3"), ("no user", "1")]
     assert (facts["Errors"], facts["Affected visitors"], latest) == ("3", "3", 3)
     assert groups() == after
+
+
+def names(page: Dashboard) -> list[str]:
+    """The groups that are listed, in order of their names."""
+    return sorted(row[0].split("\n")[0] for row in page.rows("Grouped errors"))
+
+
+def test_a_group_is_resolved_ignored_and_reopened(orders: Dashboard) -> None:
+    orders.open("errors", compare="none")
+    assert names(orders) == ["no order 1", "no order 2", "no order 3", "no user"]
+
+    orders.press("Resolve: no order 2", "main")  # all messages of its pattern are resolved
+    orders.until("document.querySelectorAll('main .errors tbody tr').length === 1")
+    assert names(orders) == ["no user"]
+    orders.open("errors", compare="none", status="resolved")
+    assert names(orders) == ["no order 1", "no order 2", "no order 3"]
+    [row] = orders.ask("error_changes", filters=is_message("no order 3"))
+    assert row["status"] == "resolved"
+
+    orders.press("no order 1", "main")
+    orders.until("document.querySelector('main .facts')")
+    orders.press("Reopen: no order 1", "main")
+    orders.until("document.querySelector('main .row-actions').innerText.includes('Ignore')")
+    orders.press("Ignore: no order 1", "main")
+    orders.until("document.querySelector('main .row-actions').innerText.includes('Ignored')")
+    orders.open("errors", compare="none", status="all")
+    assert len(names(orders)) == 4
+    orders.press("Reopen: no order 3", "main")
+    orders.until("!document.querySelector('main .errors .state')")
+    assert {row["status"] for row in orders.ask("error_changes")} == {"open"}
+
+
+def test_errors_of_one_release_are_shown_alone(orders: Dashboard) -> None:
+    orders.open("errors", compare="none")
+    assert orders.rows("By release") == [["2.4.1", "2"], ["–", "2"]]
+
+    orders.press("2.4.1", "main")
+    orders.until("new URLSearchParams(location.search).get('release') === '2.4.1'")
+    orders.settle()
+    assert names(orders) == ["no order 1", "no order 2"]
+    assert orders.until(FACTS)["Errors"] == "2"

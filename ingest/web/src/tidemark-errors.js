@@ -1,5 +1,6 @@
 // tidemark-errors.js: errors that nobody caught; each once, and at most ten of a page.
 import { leave, put } from "./queue.js";
+import { given } from "./tag.js";
 
 const MOST = 10;
 // Another host's script shows nothing of its errors; those of extensions and of the browser are not the page's.
@@ -41,6 +42,7 @@ function report(message, error, { filename = "", lineno, colno }) {
     colno,
     stack,
     errorType: text(error?.name, 128),
+    release: text(given.release, 64),
   });
 }
 

@@ -42,6 +42,8 @@ class RecentError(Struct, frozen=True):
     device_type: OptionalText
     country: OptionalText
     region: OptionalText
+    release: OptionalText
+    properties: OptionalText
 
 
 class ErrorCount(Struct, frozen=True):
@@ -191,6 +193,8 @@ ERROR_GROUPS = (
                    device_type,
                    country,
                    region,
+                   release,
+                   properties,
                    epoch,
                    kafka_partition,
                    kafka_offset,

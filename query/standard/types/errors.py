@@ -31,6 +31,15 @@ class ErrorType(Struct, frozen=True):
     sessions: int
 
 
+class ErrorRelease(Struct, frozen=True):
+    name: str | None
+    count: int
+    users: int
+    sessions: int
+    first_seen: Instant
+    last_seen: Instant
+
+
 class ErrorBucket(Struct, frozen=True):
     date: Date
     errors: int
@@ -70,6 +79,16 @@ ERRORS = (
         row=ErrorType,
         default_limit=20,
         sql=grouped_rows(ErrorType, {"name": "error_type"}, first=("count",)),
+    ),
+    QueryType(
+        name="errors_by_release",
+        description="errors by release, with the times of the first and the last; null for those "
+        "that named none",
+        subject=SubjectKind.WEBSITE,
+        table=STORED,
+        row=ErrorRelease,
+        default_limit=20,
+        sql=grouped_rows(ErrorRelease, {"name": "release"}, first=("count",)),
     ),
     QueryType(
         name="error_trends",

@@ -251,6 +251,14 @@ const english = {
       noBefore: "There is no time before to compare with.",
       start: "Start with",
     },
+    release: "Release", byRelease: "By release",
+    andReleases: (release: string, more: number) => `${isolate(release)} and ${more} more`,
+    statuses: {
+      show: "Show", resolve: "Resolve", ignore: "Ignore", reopen: "Reopen", column: "Open or resolved", actions: "Actions", label: (action: string, error: string) => `${action}: ${isolate(error)}`,
+      choices: { open: "Open", resolved: "Resolved", ignored: "Ignored", all: "All" } as Record<string, string>,
+      words: { open: "Open", resolved: "Resolved", ignored: "Ignored", came_back: "Came back after it was resolved" } as Record<string, string>,
+      none: "No errors of this status in this time range.",
+    },
     similar: "Group similar messages", similarNote: "Messages that differ only in numbers, ids, addresses and query parts are one; # stands in their place.",
     unknown: "This error did not happen in the time range. Choose a longer one above.",
   },
@@ -466,7 +474,7 @@ const english = {
       ttfb: "First byte (ms)", request_time: "Request time (ms)", render_time: "Render time (ms)", 
       interactive: "Interaction", is_bot: "Bot", bot_reason: "Reason for bot", 
       metric_name: "Vital", metric_value: "Value of the vital", filename: "File", lineno: "Line", colno: "Column", stack: "Stack",
-      error_type: "Error class", message_pattern: "Message pattern", level: "Level", topic: "Kind of item", currency: "Currency", link_id: "Link id", subject_id: "Website or link", drop_reason: "Reason of the drop", slug: "Short link", page_index: "Position in the visit", exit_type: "How it was left",
+      release: "Release", error_type: "Error class", message_pattern: "Message pattern", level: "Level", topic: "Kind of item", currency: "Currency", link_id: "Link id", subject_id: "Website or link", drop_reason: "Reason of the drop", slug: "Short link", page_index: "Position in the visit", exit_type: "How it was left",
       active_time: "Active time (s)", time_to_first_interaction: "Until the first interaction (ms)", max_scroll_depth: "Largest scroll depth (%)",
       scroll_count: "Scrolls", click_count: "Clicks", key_count: "Keys", copy_count: "Copies", rage_click_count: "Rage clicks",
       dead_click_count: "Dead clicks", rage_click_target: "Target of rage clicks", dead_click_target: "Target of dead clicks",
@@ -732,7 +740,7 @@ const english = {
     kind: "Of", everything: "everything", everybody: "everybody", anyKey: "any API key", commandLine: "the command line", noChanges: "There is no such change.", noKeys: "There is no API key yet. Programs that send or read data need one; people sign in without.",
     kinds: {
       website: "Websites", key: "API keys", link: "Short links", goal: "Goals", segment: "Segments", funnel: "Funnels", exploration: "Explorations", alias: "Tracking ids", share: "Shared dashboards",
-      annotation: "Annotations", "money property": "Amounts of money", member: "People", import: "Imports", organization: "Organization", alert: "Alerts", channel: "Channels", board: "Boards", report: "Reports", erasure: "Erasures", replay: "Replays", deletion: "Deletions",
+      annotation: "Annotations", "error status": "Error statuses", "money property": "Amounts of money", member: "People", import: "Imports", organization: "Organization", alert: "Alerts", channel: "Channels", board: "Boards", report: "Reports", erasure: "Erasures", replay: "Replays", deletion: "Deletions",
     } satisfies Record<Exclude<AuditKind, "account">, string>,
     done: {
       lastSignInAt: "signed in", password: "changed the password", passwordReset: "made a link for a new password", sessions: "ended the sessions", secondFactor: "second factor",

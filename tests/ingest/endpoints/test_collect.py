@@ -2,9 +2,11 @@
 
 import gzip
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from ingest.decoding.limits import MAX_PROPERTIES
 from schemas.envelope import Envelope
 from tests.http_client import accepted_body
 from tests.ingest.in_memory_collector import (
@@ -85,6 +87,33 @@ def test_a_tracker_sends_arrays_by_client_id(
     assert accepted_body(reply) == {"status": "success", "type": type_, "count": 2}
     assert collector.producer.sent[0].topic == topic
     assert collector.producer.sent[0].items == [item, item]
+
+
+@pytest.mark.parametrize(
+    ("more", "refused"),
+    [
+        ({"release": "r" * 64, "properties": {"a": {"b": [1, None, True]}}}, None),
+        ({"release": "r" * 65}, "release"),
+        ({"release": 2.4}, "release"),
+        ({"properties": [1]}, "properties"),
+        ({"properties": {f"p{n}": n for n in range(MAX_PROPERTIES + 1)}}, "properties"),
+        ({"properties": {"n": 2**63}}, "properties"),
+    ],
+)
+def test_release_and_properties_of_errors_have_the_limits_of_events(
+    collector: InMemoryCollector, more: dict[str, Any], refused: str | None
+) -> None:
+    report = {"message": "boom", **more}
+
+    reply = collector.post("/errors?client_id=shop", [report, {"message": "fine"}])
+
+    assert reply.status == 200
+    rejected = reply.json.get("rejected", [])
+    assert [(one["index"], refused in one["message"]) for one in rejected if refused] == (
+        [(0, True)] if refused else []
+    )
+    stored = [{"message": "fine"}] if refused else [report, {"message": "fine"}]
+    assert collector.producer.sent[-1].items == stored
 
 
 @pytest.mark.parametrize("path", ["/vitals", "/errors"])

@@ -95,6 +95,17 @@ def test_named_properties_are_never_stored_at_any_depth(collector: InMemoryColle
     ]
 
 
+def test_errors_have_no_named_properties(collector: InMemoryCollector) -> None:
+    set_privacy(collector, never_store_properties=("email",))
+    report = {"message": "boom", "release": "2.4.1"}
+    properties = {"email": "a@b.example", "cart": "full"}
+
+    reply = collector.post("/errors?client_id=shop", [{**report, "properties": properties}])
+
+    assert reply.status == 200
+    assert collector.producer.sent[-1].items == [{**report, "properties": {"cart": "full"}}]
+
+
 @pytest.mark.parametrize(
     ("path", "kept"),
     [

@@ -135,7 +135,10 @@ def test_exceptions_and_web_vitals_have_their_own_kinds(shop: InMemoryCollector)
         items(
             shop,
             [
-                event("$exception", **{"$exception_list": [thrown]}),
+                event(
+                    "$exception",
+                    **{"$exception_list": [thrown], "$app_version": "2.4.1", "cart": "full"},
+                ),
                 event("$web_vitals", **measured),
             ],
         )
@@ -152,6 +155,8 @@ def test_exceptions_and_web_vitals_have_their_own_kinds(shop: InMemoryCollector)
             "lineno": 7,
             "colno": 3,
             "stack": "at f (b.js:7:3)\nat main (a.js:1)",
+            "release": "2.4.1",
+            "properties": {"cart": "full"},
         }
     ]
     assert [(one["metricName"], one["metricValue"]) for one in found["vitals"]] == [

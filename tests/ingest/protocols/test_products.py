@@ -595,14 +595,20 @@ def test_open_telemetry_logs_in_both_encodings(collector: InMemoryCollector) -> 
     vital = [*attributes(url_full="https://s.example/a", name="lcp"),
              {"key": "value", "value": {"doubleValue": 1200.5}}]  # fmt: skip
     at = {"timeUnixNano": str(NOW * 1_000_000)}
+    thrown = attributes(exception_type="TypeError", exception_message="boom", cart="full")
     records = [
         {**at, "eventName": "order", "attributes": [*attributes(**page),
          {"key": "total", "value": {"intValue": "5"}}]},
         {**at, "eventName": "browser.web_vital", "attributes": vital},
-        {**at, "attributes": attributes(exception_type="TypeError", exception_message="boom")},
+        {**at, "attributes": thrown},
         {**at, "body": {"stringValue": "a log line"}},
     ]  # fmt: skip
-    logs = {"resourceLogs": [{"scopeLogs": [{"logRecords": records}]}]}
+    version = {"key": "service.version", "value": {"stringValue": "2.4.1"}}
+    logs = {
+        "resourceLogs": [
+            {"resource": {"attributes": [version]}, "scopeLogs": [{"logRecords": records}]}
+        ]
+    }
     message = json_format.ParseDict(logs, ExportLogsServiceRequest())
     collector.add_alias("otlp", "x")
 
@@ -635,7 +641,16 @@ def test_open_telemetry_logs_in_both_encodings(collector: InMemoryCollector) -> 
                 "path": "https://s.example/a",
             },
         ),
-        ("errors", {"message": "boom", "timestamp": NOW, "errorType": "TypeError"}),
+        (
+            "errors",
+            {
+                "message": "boom",
+                "timestamp": NOW,
+                "errorType": "TypeError",
+                "release": "2.4.1",
+                "properties": {"cart": "full"},
+            },
+        ),
     ]
     assert (json_reply.status, json_reply.body) == (200, b"{}")
     assert (binary_reply.status, binary_reply.body) == (200, b"")

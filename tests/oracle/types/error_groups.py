@@ -39,7 +39,7 @@ def recent(scoped: ScopedRows) -> list[ResultRow]:
             "timestamp": iso(row["ms"]),
             **named(row, "filename", "lineno", "colno", "error_type"),
             **named(row, "browser_name", "browser_version", "os_name", "os_version"),
-            **named(row, "device_type", "country", "region"),
+            **named(row, "device_type", "country", "region", "release", "properties"),
         }
         for row in reversed(scoped.errors)
     ]
@@ -131,6 +131,8 @@ def changes(scoped: ScopedRows) -> list[ResultRow]:
                 "filename": filename,
                 "line": line,
                 "state": state,
+                "status": "open",
+                "status_id": None,
                 "since": day and day.isoformat(),
                 "count": len(inside),
                 "previous_count": len(compared),
@@ -140,6 +142,8 @@ def changes(scoped: ScopedRows) -> list[ResultRow]:
                 "pages": distinct(inside, "path"),
                 "browser_name": inside[-1].get("browser_name"),
                 "browsers": distinct(inside, "browser_name"),
+                "release": inside[-1].get("release"),
+                "releases": distinct(inside, "release"),
                 "first_seen": iso(inside[0]["ms"]),
                 "last_seen": iso(inside[-1]["ms"]),
                 "last_before": iso(earlier[-1]["ms"]) if earlier else None,

@@ -47,6 +47,21 @@ def classes(scoped: ScopedRows) -> list[ResultRow]:
     return ordered(result, "-count", "name")
 
 
+def releases(scoped: ScopedRows) -> list[ResultRow]:
+    result: list[ResultRow] = [
+        {
+            "name": name,
+            "count": len(held),
+            "users": visitors(held),
+            "sessions": distinct(held, "session_id"),
+            "first_seen": iso(held[0]["ms"]),
+            "last_seen": iso(held[-1]["ms"]),
+        }
+        for (name,), held in grouped(scoped.errors, lambda row: (row.get("release"),)).items()
+    ]
+    return ordered(result, "-count", "name")
+
+
 def trends(errors: str = "errors", users: str | None = "users") -> Oracle:
     """Errors, and the people who met them, of each bucket."""
 
@@ -68,5 +83,6 @@ ERRORS: Oracles = {
     "error_types": Oracle(messages, 50),
     "errors_by_page": Oracle(pages, 20),
     "errors_by_type": Oracle(classes, 20),
+    "errors_by_release": Oracle(releases, 20),
     "error_trends": trends(),
 }

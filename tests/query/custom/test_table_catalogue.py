@@ -15,7 +15,8 @@ def test_every_table_is_listed_with_what_its_columns_take(service: InProcessServ
 
     assert list(tables) == list(CUSTOM_TABLES)
     assert tables["events"]["properties"] == "properties.<path>"
-    assert tables["errors"]["properties"] is None
+    assert tables["errors"]["properties"] == "properties.<path>"
+    assert tables["vitals"]["properties"] is None
     assert tables["clicks"]["subjects"] == ["website_id", "link_id"]
     [lineno] = [c for c in tables["errors"]["columns"] if c["name"] == "lineno"]
     assert lineno == {

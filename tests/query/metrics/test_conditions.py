@@ -57,4 +57,5 @@ def test_fields_of_each_table() -> None:
     assert tables_with("message") == {"errors"}
     assert tables_with("path") == {"events", "errors", "vitals"}
     assert tables_with("visit.channel") == {"events", "errors", "vitals"}
-    assert tables_with("properties.plan") == {"events"}
+    assert tables_with("properties.plan") == {"events", "errors"}
+    assert tables_with("goal") == {"events"}

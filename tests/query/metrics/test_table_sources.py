@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tests.query.lake import a_view, an_error, an_outbound_click
+from tests.query.lake import a_view, an_error, an_event, an_outbound_click
 from tests.query.metrics_queries import ask, error, rows, three_visits, where
 from tests.query.query_service import InProcessService, reused, start_service
 from tests.query.times import at
@@ -134,7 +134,30 @@ def test_a_dimension_that_a_table_does_not_have_is_refused(service: InProcessSer
         "The metric 'errors' is of table 'errors', whose rows have no 'title'; leave out one of "
         "them, or ask in two queries"
     )
-    assert error(service, "errors", filters=[where("properties.plan", "pro")]) == (
-        "The metric 'errors' is of table 'errors', whose rows have no 'properties.plan'; leave out "
-        "one of them, or ask in two queries"
+    assert error(service, "p75_lcp", filters=[where("properties.plan", "pro")]) == (
+        "The metric 'p75_lcp' is of table 'vitals', whose rows have no 'properties.plan'; leave "
+        "out one of them, or ask in two queries"
     )
+
+
+def test_errors_by_release_and_property(service: InProcessService) -> None:
+    service.holds(
+        an_error("boom", release="2.4.0", properties='{"cart":"full"}'),
+        an_error("boom", release="2.4.1", properties='{"cart":"full"}'),
+        an_error("boom", release="2.4.1", properties='{"cart":"empty"}'),
+        an_error("boom"),
+        an_event("buy", properties='{"cart":"full"}'),
+    )
+
+    assert rows(service, "errors", dimensions=["release"]) == [
+        {"release": None, "errors": 5},
+        {"release": "2.4.1", "errors": 2},
+        {"release": "2.4.0", "errors": 1},
+    ]
+    by_cart = {"dimensions": ["properties.cart"], "filters": [where("release", "2.4.1")]}
+    assert rows(service, "errors", **by_cart) == [
+        {"properties.cart": "empty", "errors": 1},
+        {"properties.cart": "full", "errors": 1},
+    ]
+    full = [where("properties.cart", "full")]
+    assert rows(service, "errors", "events", filters=full) == [{"errors": 2, "events": 1}]

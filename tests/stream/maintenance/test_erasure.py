@@ -9,7 +9,14 @@ from typing import Any
 
 import pytest
 
-from schemas.kinds import CLICK, CUSTOM_EVENT, IMPORTED_EVENT, VISITOR_IDENTITY, lake_tables
+from schemas.kinds import (
+    CLICK,
+    CUSTOM_EVENT,
+    ERROR_REPORT,
+    IMPORTED_EVENT,
+    VISITOR_IDENTITY,
+    lake_tables,
+)
 from schemas.lake.retention import TableRetention
 from schemas.registry import (
     Erasure,
@@ -22,7 +29,7 @@ from schemas.registry import (
     Website,
 )
 from schemas.runtime.settings import Settings
-from schemas.tables import CLICKS, EVENTS, IDENTITIES, LEDGER, QUARANTINE
+from schemas.tables import CLICKS, ERRORS, EVENTS, IDENTITIES, LEDGER, QUARANTINE
 from stream.enrich.rules.lookups import Lookups
 from stream.maintenance import erasure
 from stream.maintenance.derivation import Derivation
@@ -139,6 +146,25 @@ def test_rows_of_the_website_that_match_are_removed(
     assert events(config) == [*left, *W2]
     assert record.state is ErasureState.REWRITTEN
     assert record.report["rows"].get("events", 0) == 4 - len(left)
+    assert list(check_balance(config)) == []
+
+
+def test_errors_with_an_erased_property_are_removed(config: Settings) -> None:
+    reports = [
+        {"message": "her", "properties": {"email": "a@b.example"}},
+        {"message": "other", "properties": {"email": "c@d.example"}},
+        {"message": "none"},
+    ]
+    writer = BatchWriter(config, ERROR_REPORT, lookups_of(config))
+    writer.write([a_message(0, an_envelope(reports, subject_id="w1"))])
+    erase(config, Selector.PROPERTY, "a@b.example", "email")
+
+    record = cycle(config, ErasureTask(), 2)
+    again = [a_message(1, an_envelope(reports[:1], subject_id="w1"))]
+    BatchWriter(config, ERROR_REPORT, lookups_of(config)).write(again)
+
+    assert sorted(rows(config, ERRORS, "message")) == [("none",), ("other",)]
+    assert record.report["rows"]["errors"] == 1
     assert list(check_balance(config)) == []
 
 

@@ -75,7 +75,7 @@ const FIELDS: [FieldGroup, string[]][] = [
   ["visitors", ["visitor.is_new", "visitor.first_seen:week", "visitor.first_seen:month"]],
   ["actions", ["name", "href", "outbound_domain"]],
   ["time", ["time:hour_of_day", "time:day_of_week"]],
-  ["errors", ["message", "message_pattern", "error_type", "level", "filename"]],
+  ["errors", ["message", "message_pattern", "error_type", "release", "level", "filename"]],
   ["further", ["currency", "topic", "drop_reason", "bot_reason", "import_id", "source", "connection_type"]],
 ];
 
@@ -170,11 +170,14 @@ function tablesOf(term: Term, known: Known): string[] {
   return find(known.catalogue.metrics, name)?.tables ?? EVENTS;
 }
 
+const WITH_PROPERTIES = ["events", "errors"];
+
 /** The tables whose rows have a dimension or a filtered field. */
 function tablesWith(name: string, { catalogue }: Known): string[] {
   if (name.startsWith(TIME)) return WITH_TIME;
   if (name.startsWith("visitor.")) return ROWS;
   if (name === SEGMENT) return WITH_TIME;
+  if (name.startsWith(PROPERTY)) return WITH_PROPERTIES;
   return find(catalogue.dimensions, name)?.tables ?? EVENTS;
 }
 

@@ -15,6 +15,7 @@ import { deviceText, Facts } from "../components/facts";
 import { Icon } from "../components/icon";
 import { Flag, Logo } from "../components/logo";
 import { Country } from "../components/seen_with";
+import { mayResolve, StatusButtons, StatusWord } from "../components/errors/error_status";
 import { countFormat } from "../components/series_chart";
 import { Sparkline } from "../components/sparkline";
 import { Async, Skeleton, unlessFiltered } from "../components/states";
@@ -36,11 +37,21 @@ const t = moreTexts.errors;
 type Group = Row<"error_changes">;
 type Sample = Row<"error_fingerprints">;
 type Filters = NonNullable<Ask<"recent_errors">["filters"]>;
+type Status = "open" | "resolved" | "ignored" | "came_back";
 
 /** Whether messages that differ in numbers, ids and addresses alone are one group. */
 const isSimilar = (): boolean => address.value.own.similar === "1";
 const messageField = () => (isSimilar() ? "message_pattern" : "message");
 const grouping = () => (isSimilar() ? { by: messageField() } : {});
+
+const OPEN: Status[] = ["open", "came_back"];
+/** Groups that are shown, by the choice in the address; null for all. */
+const CHOICES: Record<string, Status[] | null> = { open: OPEN, resolved: ["resolved"], ignored: ["ignored"], all: null };
+const statusChoice = (): string => (Object.hasOwn(CHOICES, address.value.own.status ?? "") ? address.value.own.status! : "open");
+const ofStatus = (status: Status[] | null) => (status ? { status } : {});
+
+/** Only errors of the release in the address. */
+const releaseFilters = (): Filters => (address.value.own.release ? [condition("release", address.value.own.release)] as Filters : []);
 
 export default function Errors() {
   return address.value.item ? <ErrorGroup /> : <AllErrors />;
@@ -55,8 +66,29 @@ function AllErrors() {
       {before || !compares ? <Advice hasBefore={hasBefore} /> : <div class="advice-frame"><Skeleton lines={1} /></div>}
       <Summary before={before} />
       {before || !compares ? <GroupTable hasBefore={hasBefore} /> : <Card title={t.groups} className="wide"><Skeleton lines={7} /></Card>}
-      <TimeSeries title={t.series} unit={t.errors} name="error_chart_data" field="totalErrors" format={countFormat} />
+      <TimeSeries title={t.series} unit={t.errors} name="error_chart_data" field="totalErrors" filters={releaseFilters()} format={countFormat} />
+      <Releases />
     </>
+  );
+}
+
+/** Errors of each release; a click shows those of one alone. */
+function Releases() {
+  const { release } = address.value.own;
+  const ask: Ask<"errors_by_release"> = { name: "errors_by_release", options: { limit: TOP } };
+  const loaded = useAnswer(ask);
+  if (!release && !loaded.value?.rows.some(({ name }) => name !== null)) return null;
+  return (
+    <Card title={t.byRelease} ask={ask} fields={[{ label: t.release, field: "name" }, { label: t.errors, field: "count" }]}>
+      <Async loaded={loaded} lines={4} isEmpty={({ rows }) => !rows.length}>
+        {({ rows }) => (
+          <BarList nameLabel={t.release} valueLabel={t.errors} bars={rows.map(({ name, count }) => ({
+            key: String(name), name: name ?? "–", value: count, chosen: name !== null && name === release,
+            onClick: name === null ? undefined : () => goOwn({ release: name === release ? "" : name, page: "" }),
+          }))} />
+        )}
+      </Async>
+    </Card>
   );
 }
 
@@ -73,7 +105,7 @@ const TOTALS: [field: keyof Row<"error_summary">, label: string, format: (value:
 ];
 
 function Summary({ before }: Compared) {
-  const ask: Ask<"error_summary"> = { name: "error_summary", compared: true };
+  const ask: Ask<"error_summary"> = { name: "error_summary", compared: true, filters: releaseFilters() };
   const loaded = useAnswer(ask);
   const compared = loaded.value?.comparison;
   // From no errors at all there is no percentage: that is said once.
@@ -104,8 +136,9 @@ const isWorrying = ({ state }: Pick<Group, "state">): boolean => state === "new"
 
 /** What to look at first, as a sentence. */
 function Advice({ hasBefore }: { hasBefore: boolean }) {
-  const changes = useAnswer({ name: "error_changes", options: { limit: ROWS, ...grouping() } });
-  const states = useAnswer({ name: "error_states", options: grouping() });
+  const filters = releaseFilters();
+  const changes = useAnswer({ name: "error_changes", options: { limit: ROWS, ...grouping(), status: OPEN }, filters });
+  const states = useAnswer({ name: "error_states", options: { ...grouping(), status: OPEN }, filters });
   return (
     <div class="advice-frame">
       <Async loaded={withTotal(changes, states)} lines={1}>
@@ -175,13 +208,18 @@ const whereText = ({ path, pages, browser_name: browser, browsers }: Group): str
   browser && (browsers > 1 ? t.andBrowsers(browser, browsers - 1) : browser),
 ].filter(Boolean).join(" · ");
 
+/** The newest release, and how many others. */
+const releaseText = ({ release, releases }: Pick<Group, "release" | "releases">): string | null =>
+  release && (releases > 1 ? t.andReleases(release, releases - 1) : release);
+
 function columnsOf(visitors: number | undefined, hasBefore: boolean, series: Map<string, (number | null)[]>, isRunning: boolean): Column<Group>[] {
   return [
     {
       key: "name", label: t.message, className: "message", render: (row) => (
         <>
           <a href={groupAddress(row)} onClick={follow}>{row.name}</a>
-          <small class="quiet whole-screen" title={row.filename ?? undefined}>{[row.error_type, place(row)].filter(Boolean).join(" · ")}</small>
+          <StatusWord status={row.status} />
+          <small class="quiet whole-screen" title={row.filename ?? undefined}>{[row.error_type, place(row), releaseText(row)].filter(Boolean).join(" · ")}</small>
           <small class="quiet whole-screen">{whereText(row)}</small>
           <small class="quiet phone-only">{[row.error_type, place(row).replace(/^.*\//, ""), row.path && t.pages(row.pages, formatNumber(row.pages))].filter(Boolean).join(" · ")}</small>
         </>
@@ -199,6 +237,7 @@ function columnsOf(visitors: number | undefined, hasBefore: boolean, series: Map
     },
     { key: "first_seen", extra: "wide", label: t.first, sortable: true, className: "nowrap", render: (row) => formatInstant(row.first_seen, timezone.value) },
     { key: "last_seen", extra: true, label: t.last, sortable: true, className: "nowrap", render: (row) => formatInstant(row.last_seen, timezone.value) },
+    ...(mayResolve() ? [{ key: "actions", label: t.statuses.actions, render: (row) => <StatusButtons row={row} /> } satisfies Column<Group>] : []),
   ];
 }
 
@@ -209,6 +248,8 @@ const FILE: FileColumn[] = [
   { field: "line", label: t.line },
   { field: "state", label: t.state },
   { field: "since", label: t.sinceDay },
+  { field: "status", label: t.statuses.column },
+  { field: "release", label: t.release },
   { field: "count", label: t.errors },
   { field: "previous_count", label: texts.download.before(t.errors) },
   { field: "users", label: t.visitors },
@@ -223,6 +264,7 @@ const RECENT_FILE: FileColumn[] = [
   { field: "timestamp", label: texts.download.utc(texts.chart.bucket) },
   { field: "message", label: t.message },
   { field: "path", label: texts.filters.fields.path! },
+  { field: "release", label: t.release },
   { field: "browser_name", label: texts.filters.fields.browser_name! },
   { field: "browser_version", label: t.version },
   { field: "os_name", label: texts.filters.fields.os_name! },
@@ -238,9 +280,11 @@ function GroupTable({ hasBefore }: { hasBefore: boolean }) {
   const page = Math.max(1, Number(own.page) || 1);
   const sort = parseSort(own.sort);
   const state = hasBefore && own.state !== "all" && TABS.includes(own.state ?? "") ? own.state! : null;
-  const ask: Ask<"error_changes"> = { name: "error_changes", options: { limit: ROWS, page, ...grouping(), ...(sort ? { orderBy: [sort] } : {}), ...(state ? { state } : {}) } };
+  const choice = statusChoice();
+  const [only, filters] = [ofStatus(CHOICES[choice]!), releaseFilters()];
+  const ask: Ask<"error_changes"> = { name: "error_changes", filters, options: { limit: ROWS, page, ...grouping(), ...only, ...(sort ? { orderBy: [sort] } : {}), ...(state ? { state } : {}) } };
   const loaded = useAnswer(ask);
-  const states = useAnswer(hasBefore ? { name: "error_states", options: grouping() } : null);
+  const states = useAnswer(hasBefore ? { name: "error_states", options: { ...grouping(), ...only }, filters } : null);
   const visitors = useAnswer({ name: "summary_metrics" }).value?.rows[0]?.unique_visitors;
   const { series, isRunning } = useGroupSeries(loaded.value?.rows ?? []);
   const groups = (id: string): number => states.value?.rows.reduce((sum, each) => sum + (id === "all" || each.state === id ? each.groups : 0), 0) ?? 0;
@@ -249,9 +293,14 @@ function GroupTable({ hasBefore }: { hasBefore: boolean }) {
   return (
     <Card title={t.groups} ask={ask} file={FILE} className="wide" tabs={hasBefore ? tabs : undefined} tab={state ?? "all"}
       onTab={(id) => goOwn({ state: id === "all" ? "" : id, page: "" })} actions={(
-        <label class="check" title={t.similarNote}><input type="checkbox" checked={isSimilar()} onChange={(event) => goOwn({ similar: event.currentTarget.checked ? "1" : "", page: "" })} />{t.similar}</label>
+        <>
+          <label class="check" title={t.similarNote}><input type="checkbox" checked={isSimilar()} onChange={(event) => goOwn({ similar: event.currentTarget.checked ? "1" : "", page: "" })} />{t.similar}</label>
+          <select aria-label={t.statuses.show} value={choice} onChange={(event) => goOwn({ status: event.currentTarget.value === "open" ? "" : event.currentTarget.value, page: "" })}>
+            {Object.keys(CHOICES).map((id) => <option key={id} value={id}>{t.statuses.choices[id]}</option>)}
+          </select>
+        </>
       )}>
-      <Async loaded={loaded} lines={5} isEmpty={({ rows }) => !rows.length} empty={unlessFiltered(t.none)}>
+      <Async loaded={loaded} lines={5} isEmpty={({ rows }) => !rows.length} empty={unlessFiltered(choice === "all" ? t.none : t.statuses.none)}>
         {({ rows, total }) => (
           <>
             <DataTable label={t.groups} className="errors" columns={columnsOf(visitors, hasBefore, series, isRunning)} rows={rows} rowKey={keyOf} sort={sort}
@@ -274,7 +323,7 @@ function useGroupSeries(rows: Group[]): { series: Map<string, (number | null)[]>
   const buckets = useAnswer({ name: "error_chart_data", options: { granularity: by } }).value;
   const loaded = useMetrics(rows.length ? {
     metrics: ["errors"], dimensions: [...groupFields(), time], limit: 10_000,
-    filters: [{ field: messageField(), operator: "in", value: [...new Set(rows.map(({ name }) => name))] }] as Schemas["Filter"][],
+    filters: [...releaseFilters(), { field: messageField(), operator: "in", value: [...new Set(rows.map(({ name }) => name))] }] as Schemas["Filter"][],
   } : null);
   const labels = buckets?.rows.map(({ date }) => date) ?? [];
   const at = new Map(labels.map((label, i) => [label, i]));
@@ -316,11 +365,12 @@ function ErrorGroup() {
       <p class="crumbs"><a href={addressWith({ item: "", own: isSimilar() ? { similar: "1" } : {} })} onClick={follow}>{t.back}</a></p>
       <Card title={item} ask={ask} fields={FILE.slice(0, 4)} className="wide">
         <Async loaded={loaded} lines={6} isEmpty={({ rows }) => !rows.length} empty={t.unknown}>
-          {({ rows: [row] }) => <GroupFacts row={row!} change={before && before !== "none" ? changes.value?.rows[0] : undefined} />}
+          {({ rows: [row] }) => <GroupFacts row={row!} group={changes.value?.rows[0]} hasBefore={before !== null && before !== "none"} />}
         </Async>
       </Card>
       <TimeSeries title={t.series} unit={t.errors} name="error_chart_data" field="totalErrors" filters={filters} format={countFormat} />
       <Columns>{[
+        <Top key="release" title={t.release} dimension="release" filters={filters} />,
         <Top key="path" title={texts.filters.fields.path!} dimension="path" filters={filters} />,
         <Top key="browser_name" title={texts.filters.fields.browser_name!} dimension="browser_name" filters={filters} image={(name) => <Logo name={name} />} />,
         <Top key="os_name" title={texts.filters.fields.os_name!} dimension="os_name" filters={filters} image={(name) => <Logo name={name} other="monitor" />} />,
@@ -331,11 +381,14 @@ function ErrorGroup() {
   );
 }
 
-function GroupFacts({ row, change }: { row: Sample; change: Group | undefined }) {
+function GroupFacts({ row, group, hasBefore }: { row: Sample; group: Group | undefined; hasBefore: boolean }) {
   return (
     <>
+      {group && (group.status !== "open" || mayResolve()) && (
+        <p class="row-actions"><StatusWord status={group.status} /> {mayResolve() && <StatusButtons row={group} withWords />}</p>
+      )}
       <Facts strip facts={[
-        [t.state, change && <State row={change} />],
+        [t.state, hasBefore && group && <State row={group} />],
         [t.errors, formatNumber(row.count)],
         [t.visitors, formatNumber(row.users)],
         [t.visits, formatNumber(row.sessions)],
@@ -343,6 +396,7 @@ function GroupFacts({ row, change }: { row: Sample; change: Group | undefined })
         [t.last, formatInstant(row.last_seen, timezone.value)],
         [t.type, row.error_type],
         [t.place, <span title={row.filename ?? undefined}>{place(row)}</span>],
+        [t.release, group && releaseText(group)],
       ]} />
       {row.stack && <><h3 class="stack-title">{t.stack}</h3><pre tabIndex={0}>{row.stack}</pre></>}
     </>
@@ -386,6 +440,7 @@ function Recent({ filters }: { filters: Filters }) {
               },
             },
             { key: "path", label: texts.filters.fields.path!, className: "long", render: (row) => row.path ?? "–" },
+            { key: "release", extra: true, label: t.release, render: (row) => row.release ?? "–" },
             { key: "browser", extra: true, label: texts.filters.fields.browser_name!, render: (row) => deviceText(row.browser_name, row.browser_version) },
             { key: "os", extra: true, label: texts.filters.fields.os_name!, render: (row) => deviceText(row.os_name, row.os_version) },
             { key: "country", extra: true, label: texts.filters.fields.country!, render: (row) => <Country code={row.country} /> },
