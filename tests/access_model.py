@@ -26,6 +26,7 @@ from schemas.registry import (
     Member,
     MoneyProperty,
     Organization,
+    PathGroup,
     RegistryStore,
     Replay,
     Report,
@@ -53,6 +54,7 @@ SAVED: Mapping[str, tuple[type[SavedRecord], Mapping[str, Any]]] = {
     "alerts": (Alert, {"name": "a", "condition": "nothing"}),
     "boards": (Board, {"name": "a", "tiles": ({"text": "a"},)}),
     "reports": (Report, {"name": "a"}),
+    "path_groups": (PathGroup, {"name": "a", "paths": ("/a",)}),
 }
 """Saved records by their route: class and fields."""
 A_KEY: Mapping[str, Any] = {"scopes": ("read:data",), "secret_hash": "0" * 64}

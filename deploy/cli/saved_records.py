@@ -1,5 +1,5 @@
 """`tidemark goals`, `segments`, `annotations`, `money`, `shares`, `funnels`, `aliases`,
-`explorations`, `channels`, `alerts`, `boards` and `reports`.
+`explorations`, `channels`, `alerts`, `boards`, `reports` and `path-groups`.
 """
 
 import sys
@@ -35,6 +35,7 @@ from schemas.registry import (
     Funnel,
     Goal,
     MoneyProperty,
+    PathGroup,
     RegistryStore,
     Report,
     SavedRecord,
@@ -57,6 +58,7 @@ COLUMNS: Mapping[type[SavedRecord], Sequence[str]] = {
     Alert: ("id", "websiteId", "name", "condition", "threshold", "every", "mutedUntil"),
     Board: ("id", "websiteId", "name", "createdBy"),
     Report: ("id", "websiteId", "name", "schedule", "hour", "recipients", "paused"),
+    PathGroup: ("id", "websiteId", "name", "paths"),
 }
 JSON_HELP: Mapping[str, str] = {
     "filters": "JSON array of filters, as in the API.",
@@ -68,7 +70,7 @@ JSON_HELP: Mapping[str, str] = {
     "window": "Seconds from the first step to the last.",
 }
 """Options whose text is JSON."""
-LISTS = ("frameOrigins", "recipients", "channels", "explorations")
+LISTS = ("frameOrigins", "recipients", "channels", "explorations", "paths")
 """Options with several texts, separated by commas."""
 JSON_VALUES = ("window", "threshold", "hour", "recovery", "compare", "paused")
 """Options that are numbers, true or false."""
@@ -89,7 +91,7 @@ METAVARS: Mapping[str, str] = {**dict.fromkeys(JSON_HELP, "JSON"), "window": "SE
 def _group(saved: SavedType) -> RecordGroup:
     group = RecordGroup(
         saved.record,
-        saved.record.plural,
+        saved.record.plural.replace("_", "-"),
         f"{saved.words.capitalize()} of websites.",
         COLUMNS[saved.record],
         owner="website",
@@ -223,4 +225,5 @@ def _members(saved: SavedType, options: Mapping[str, Any]) -> dict[str, Any]:
     alerts,
     boards,
     reports,
+    path_groups,
 ) = map(_group, SAVED_TYPES)

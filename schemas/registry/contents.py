@@ -32,6 +32,7 @@ from schemas.registry.saved_records import (
     Funnel,
     Goal,
     MoneyProperty,
+    PathGroup,
     Report,
     SavedRecord,
     Segment,
@@ -72,6 +73,7 @@ class Contents(Struct, frozen=True):
     alerts: Sequence[Alert] = ()
     boards: Sequence[Board] = ()
     reports: Sequence[Report] = ()
+    path_groups: Sequence[PathGroup] = ()
     accounts: Sequence[Account] = ()
     members: Sequence[Member] = ()
     erasures: Sequence[Erasure] = ()

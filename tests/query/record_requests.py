@@ -27,6 +27,7 @@ BODIES: Mapping[str, Mapping[str, Any]] = {
     "alerts": {"condition": "nothing"},
     "boards": {"tiles": [{"text": "a"}]},
     "reports": {},
+    "path_groups": {"paths": ["/a/*"]},
 }
 NAMES = count()
 
@@ -94,7 +95,7 @@ CHANGES = {
 ID_NAMES = {"money": "money_property_id", "aliases": "alias_id"}
 OF_ANALYSTS = (
     "goals", "segments", "annotations", "funnels", "explorations", "alerts", "boards",
-    "reports",
+    "reports", "path_groups",
 )  # fmt: skip
 NAMES_PEOPLE = ("channels", "alerts", "reports")
 """They have addresses, which those read who may write alerts."""
