@@ -145,7 +145,7 @@ def populate(store: RegistryStore, now_ms: int) -> None:
         )
     for name, website in WEBSITE_OF.items():
         owned: Mapping[str, Any] = {"organization_id": OWNER[website], "website_id": website}
-        kind, fields = OWNED[name.partition("_")[0]]
+        kind, fields = OWNED[name.rpartition("_")[0]]
         if kind is Alias:  # unique among all websites
             fields = {**fields, "name": name}
         store.create(kind(id=name, **owned, **fields, **stamps))

@@ -578,6 +578,13 @@ const english = {
   },
   setup: {
     sections: "Sections of Set-up", tagAndTrackers: "Script and trackers",
+    pathGroups: {
+      title: "Path groups", add: "Add a group", none: "There is no group yet: for example Blog with /blog and /blog/*.",
+      hint: "Pages under one name, by which everything can be grouped and filtered, also for the past. A page belongs to the first group with a path that fits: the oldest group is at the top.",
+      paths: "Paths", pathsHelp: "One per line; * stands for any characters. /blog/* does not contain /blog itself.", namePlaceholder: "Blog",
+      remove: "Delete", removeOne: (name: string) => `Delete ${isolate(name)}`,
+      confirm: "Its pages then count to the next group that fits, or to none. Filters and explorations with its name find nothing any more.",
+    },
     money: {
       title: "Money", add: "Add an amount", none: "No amount is saved yet: add the event and the property in which your orders send one, such as purchase and properties.total.",
       hint: "An amount is a property of an event. Once one is saved, the overview has revenue, orders and the average order, and lists have revenue. Events that are stored already count too.",
@@ -724,7 +731,7 @@ const english = {
     kind: "Of", everything: "everything", everybody: "everybody", anyKey: "any API key", commandLine: "the command line", noChanges: "There is no such change.", noKeys: "There is no API key yet. Programs that send or read data need one; people sign in without.",
     kinds: {
       website: "Websites", key: "API keys", link: "Short links", goal: "Goals", segment: "Segments", funnel: "Funnels", exploration: "Explorations", alias: "Tracking ids", share: "Shared dashboards",
-      annotation: "Annotations", "money property": "Amounts of money", member: "People", import: "Imports", organization: "Organization", alert: "Alerts", channel: "Channels", board: "Boards", report: "Reports", erasure: "Erasures", replay: "Replays", deletion: "Deletions",
+      annotation: "Annotations", "money property": "Amounts of money", member: "People", import: "Imports", organization: "Organization", alert: "Alerts", channel: "Channels", board: "Boards", report: "Reports", "path group": "Path groups", erasure: "Erasures", replay: "Replays", deletion: "Deletions",
     } satisfies Record<Exclude<AuditKind, "account">, string>,
     done: {
       lastSignInAt: "signed in", password: "changed the password", passwordReset: "made a link for a new password", sessions: "ended the sessions", secondFactor: "second factor",
