@@ -11,6 +11,7 @@ from schemas.errors import Malformed
 from schemas.registry import PathGroup
 from tests.query.lake import a_view, a_vital, an_error
 from tests.query.query_service import NOVEMBER, InProcessService, start_service
+from tests.query.shared_dashboards import opened
 
 STAMPS: dict[str, Any] = {"updated_at": 1, "organization_id": "acme"}
 VIEWS: Mapping[str, int] = {
@@ -24,6 +25,7 @@ VIEWS: Mapping[str, int] = {
     "/about": 1,
 }
 """Page views of the shop by path, each of a visitor of its own."""
+BLOG: Mapping[str, Any] = {"field": "path_group", "op": "eq", "value": "Blog"}
 COUNT = {"field": "*", "aggregate": "count", "alias": "n"}
 
 
@@ -141,14 +143,20 @@ def test_every_language_filters_by_both(
     assert len(exported.body.splitlines()) == views
 
 
-def test_the_filter_of_a_standard_query_holds_in_its_other_tables(
-    service: InProcessService,
-) -> None:
-    blog = [{"field": "path_group", "op": "eq", "value": "Blog"}]
+def test_the_filter_of_a_standard_query_holds_in_all_tables(service: InProcessService) -> None:
+    errors = service.rows("errors_by_page", filters=[BLOG])
+    [summary] = service.rows("error_summary", filters=[BLOG])
 
-    [errors] = service.rows("errors_by_page", filters=blog)
+    assert [row["name"] for row in errors] == ["/blog/2024/x"]
+    assert (summary["totalErrors"], summary["errorRate"]) == (1, 14.29)  # of 7 sessions
 
-    assert errors["path"] == "/blog/2024/x"
+
+def test_lists_leave_out_pages_without_a_group(service: InProcessService) -> None:
+    def listed(name: str) -> list[tuple[str, int]]:
+        return [(row["name"], row["visitors"]) for row in service.rows(name)]
+
+    assert listed("top_path_groups") == [("Blog", 6), ("Products", 5), ("Reviews", 2)]
+    assert listed("top_folders") == [("/product", 7), ("/blog", 6), ("/", 1), ("/about", 1)]
 
 
 def test_exports_have_both_as_columns_that_are_asked_for(service: InProcessService) -> None:
@@ -170,16 +178,64 @@ def test_each_website_has_its_own_groups(service: InProcessService) -> None:
     assert metrics(service, "path_group", "page_views", website="blog") == {"Posts": 1, None: 1}
 
 
-def test_breakdowns_steps_and_segments_take_both(service: InProcessService) -> None:
-    steps = [{"event": "screen_view", "filters": [
-        {"field": "path_group", "op": "eq", "value": "Blog"}]}]  # fmt: skip
-    funnel = {"name": "goals", "goals": steps, "breakdown": "path_group"}
+def test_steps_and_breakdowns_take_both(service: InProcessService) -> None:
+    goal = {"event": "screen_view", "filters": [BLOG]}
 
-    rows = service.rows(funnel)
+    for breakdown, value in (("path_group", "Blog"), ("folder", "/blog")):
+        rows = service.rows({"name": "goals", "goals": [goal], "breakdown": breakdown})
+        reached = [(row["breakdown"], row["conversions"]) for row in rows if row["conversions"]]
+        assert reached == [(value, 6)]
 
-    assert [(row["breakdown"], row["conversions"]) for row in rows if row["conversions"]] == [
-        ("Blog", 6)
+
+def test_segments_and_goals_take_both(service: InProcessService) -> None:
+    saved = {
+        "segments": {"name": "Readers", "filters": [BLOG]},
+        "goals": {"name": "Read", "event": "screen_view", "filters": [BLOG]},
+    }
+    for kind, body in saved.items():
+        reply = service.ask("POST", f"/v1/{kind}", body, key="acme-admin", website_id="shop")
+        assert reply.status == 201, reply.json
+    service.follower.refresh()
+
+    assert metrics(service, "folder", "page_views", filters=[{"segment": "Readers"}]) == {
+        "/blog": 6
+    }
+    of_goal = {"field": "goal", "op": "eq", "value": "Read"}
+    assert metrics(service, "folder", "page_views", filters=[of_goal]) == {"/blog": 6}
+
+
+def test_a_shared_dashboard_has_the_groups_of_its_website(service: InProcessService) -> None:
+    everything, reviews = opened(service), opened(service, filters=[{**BLOG, "value": "Reviews"}])
+    body = {"metrics": ["page_views"], "dimensions": ["path_group"]}
+
+    assert len(everything.metrics(**body).json["data"]) == 4
+    assert reviews.metrics(**body).json["data"] == [{"path_group": "Reviews", "page_views": 2}]
+    assert everything.query("top_path_groups", filters=[BLOG]).json["data"][0]["data"] == [
+        {"name": "Blog", "pageviews": 6, "visitors": 6, "percentage": 100.0}
     ]
+
+
+def test_the_names_and_paths_of_groups_are_bound(service: InProcessService) -> None:
+    fragment = path_group_of_row([group("'; DROP", "/it's", "/a_%!b*")])
+
+    assert fragment.text == (
+        "CASE WHEN website_id = $path_group0_website AND (path = $path_group0_path0 OR "
+        "path LIKE $path_group0_path1 ESCAPE '!') THEN CAST($path_group0_name AS VARCHAR) END"
+    )
+    assert fragment.values == {
+        "path_group0_website": "shop",
+        "path_group0_name": "'; DROP",
+        "path_group0_path0": "/it's",
+        "path_group0_path1": "/a!_!%!!b%",
+    }
+
+
+def test_rows_without_a_path_of_the_website_have_neither(service: InProcessService) -> None:
+    for table in ("sessions", "ledger", "quarantine"):
+        reply = service.custom(table, [COUNT], groupBy=["path_group"])
+
+        assert reply.status == 400
+        assert reply.json["error"].startswith(f"Unknown column 'path_group' in table '{table}'")
 
 
 def test_too_many_paths_are_refused() -> None:
