@@ -1,7 +1,7 @@
-"""Facts of the path of a row: its folder, and its group among the saved path groups of the website.
+"""Facts of the path of a row: its folder, and its group among the path groups of the website.
 
-They are columns of `scoped` that are computed from the stored path. A condition names the group as a
-column as well; the expression takes its place where the condition stands over stored rows.
+They are columns of `scoped` that are computed from the stored path. Conditions on stored rows name
+the group as a column as well; the expression takes its place when the relation is written.
 """
 
 import re

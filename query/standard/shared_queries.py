@@ -50,7 +50,8 @@ SHARED_TYPES = frozenset(
 
 SHARED_FIELDS = frozenset(
     (
-        *("path", "folder", "path_group", "host", "title", "name", "href", "outbound_domain", "link_text"),
+        *("path", "folder", "path_group", "host", "title"),
+        *("name", "href", "outbound_domain", "link_text"),
         *("browser_name", "browser_version", "os_name", "os_version", "device_type"),
         *("country", "region", "city", "language", "timezone", "screen_resolution"),
         *("viewport_size", "referrer", "referrer_name", "referrer_type", "channel"),
