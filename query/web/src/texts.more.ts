@@ -71,7 +71,7 @@ const english = {
     states: { active: "active", invited: "invited" },
     roleHints: {
       owner: "Everything, and the other owners.", admin: "Everything but the owners: people, keys, websites, erasure.",
-      analyst: "Sees all numbers, saves goals, segments, funnels, notes, explorations, alerts and reports, makes short links.", viewer: "Sees all numbers, changes nothing.",
+      analyst: "Sees all numbers, saves goals, segments, funnels, notes, explorations, path groups, alerts and reports, makes short links.", viewer: "Sees all numbers, changes nothing.",
     } as Record<string, string>,
     someWebsites: "Some websites", reaches: { all: "All websites", some: "Some websites" }, onWebsites: "Role on each website",
     noWebsiteChosen: "Choose a role on at least one website, or “All websites”.", moreOnWebsites: "More on single websites", asAbove: "as above", noAccess: "no access",
@@ -606,7 +606,7 @@ const english = {
     addKey: "New key", keyText: "Key", keyReady: "The key is ready. Copy it now: it is not shown again.",
     scopes: "Scopes", state: "State",
     scopeHints: {
-      "track:events": "send events", "read:data": "see all numbers", "read:links": "see short links", "write:links": "change short links", "write:records": "save goals, segments, funnels, notes, explorations, alerts and reports",
+      "track:events": "send events", "read:data": "see all numbers", "read:links": "see short links", "write:links": "change short links", "write:records": "save goals, segments, funnels, notes, explorations, path groups, alerts and reports",
       "manage:websites": "change websites, goals and shares", "erase:visitors": "erase visitors for good", admin: "everything, with keys",
     } as Record<string, string>,
     needsScope: (scope: string) => `This needs an API key with the scope ${scope}, which whoever runs Tidemark makes with:`, lastDay: "Last day",
