@@ -98,7 +98,7 @@ export const texts: Texts & MoreTexts = {
     states: { active: "aktiv", invited: "eingeladen" },
     roleHints: {
       owner: "Alles, auch die anderen Inhaber.", admin: "Alles außer den Inhabern: Personen, Schlüssel, Websites, Löschungen.",
-      analyst: "Sieht alle Zahlen, speichert Ziele, Segmente, Funnels, Notizen, Auswertungen, Alarme und Berichte, legt Kurzlinks an.", viewer: "Sieht alle Zahlen, ändert nichts.",
+      analyst: "Sieht alle Zahlen, speichert Ziele, Segmente, Funnels, Notizen, Auswertungen, Pfadgruppen, Alarme und Berichte, legt Kurzlinks an.", viewer: "Sieht alle Zahlen, ändert nichts.",
     },
     someWebsites: "Einzelne Websites", reaches: { all: "Alle Websites", some: "Einzelne Websites" }, onWebsites: "Rolle auf jeder Website",
     noWebsiteChosen: "Bitte auf mindestens einer Website eine Rolle wählen, oder „Alle Websites“.", moreOnWebsites: "Mehr auf einzelnen Websites", asAbove: "wie oben", noAccess: "kein Zugriff",
@@ -891,7 +891,7 @@ export const texts: Texts & MoreTexts = {
     addKey: "Neuer Schlüssel", keyText: "Schlüssel", keyReady: "Der Schlüssel ist fertig. Jetzt kopieren: Er wird nicht noch einmal gezeigt.",
     scopes: "Berechtigungen", state: "Status",
     scopeHints: {
-      "track:events": "Ereignisse senden", "read:data": "alle Zahlen sehen", "read:links": "Kurzlinks sehen", "write:links": "Kurzlinks ändern", "write:records": "Ziele, Segmente, Funnels, Notizen, Auswertungen, Alarme und Berichte speichern",
+      "track:events": "Ereignisse senden", "read:data": "alle Zahlen sehen", "read:links": "Kurzlinks sehen", "write:links": "Kurzlinks ändern", "write:records": "Ziele, Segmente, Funnels, Notizen, Auswertungen, Pfadgruppen, Alarme und Berichte speichern",
       "manage:websites": "Websites, Ziele und Freigaben ändern", "erase:visitors": "Besucher endgültig löschen", admin: "alles, auch Schlüssel",
     },
     needsScope: (scope: string) => `Dafür ist die Berechtigung ${scope} nötig: ein API-Schlüssel, der sie hat; der Betreiber erstellt ihn mit:`, lastDay: "Letzter Tag",
