@@ -56,6 +56,9 @@ EVERY = [query_type for family in FAMILIES for query_type in family]
 def service(tmp_path_factory: pytest.TempPathFactory) -> InProcessService:
     running = start_service(tmp_path_factory.mktemp("service"))
     running.holds(*ROWS)
+    group = {"name": "All pages", "paths": ["*"]}
+    reply = running.ask("POST", "/v1/path_groups", group, key="acme-admin", website_id="shop")
+    assert reply.status == 201, reply.json
     return running
 
 
