@@ -27,6 +27,7 @@ from schemas.registry import (
     Member,
     MoneyProperty,
     Organization,
+    PathGroup,
     RegistryStore,
     Replay,
     Report,
@@ -55,6 +56,7 @@ SAVED: Mapping[str, tuple[type[SavedRecord], Mapping[str, Any]]] = {
     "boards": (Board, {"name": "a", "tiles": ({"text": "a"},)}),
     "reports": (Report, {"name": "a"}),
     "error_statuses": (ErrorStatus, {"message": "m", "status": "ignored"}),
+    "path_groups": (PathGroup, {"name": "a", "paths": ("/a",)}),
 }
 """Saved records by their route: class and fields."""
 A_KEY: Mapping[str, Any] = {"scopes": ("read:data",), "secret_hash": "0" * 64}

@@ -79,6 +79,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "boards": ("saved_records.boards", "Boards of websites."),
     "reports": ("saved_records.reports", "Reports of websites."),
     "error-statuses": ("saved_records.error_statuses", "Error statuses of websites."),
+    "path-groups": ("saved_records.path_groups", "Path groups of websites."),
     "registry": (
         "registry.registry",
         "Back up, restore or replace the registry: organizations, websites and what they own.",

@@ -105,7 +105,9 @@ def _check_organization(store: RegistryStore, record: Record) -> None:
 def _list_command(
     record_type: type[Record], columns: Sequence[str], owner: str | None
 ) -> click.Command:
-    @click.command("list", help=f"List {RECORD_TABLES[record_type].name}, oldest first.")
+    plural = RECORD_TABLES[record_type].name.replace("_", " ")
+
+    @click.command("list", help=f"List {plural}, oldest first.")
     @as_json
     @click.pass_obj
     def command(tidemark: CliContext, json: bool, owner_id: str | None = None) -> None:

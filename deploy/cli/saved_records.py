@@ -1,6 +1,6 @@
 """`tidemark goals`, `segments`, `annotations`, `money`, `shares`, `funnels`, `aliases`,
-`explorations`, `channels`, `alerts`, `boards`, `reports` and
-`error_statuses`.
+`explorations`, `channels`, `alerts`, `boards`, `reports`,
+`error-statuses` and `path-groups`.
 """
 
 import sys
@@ -37,6 +37,7 @@ from schemas.registry import (
     Funnel,
     Goal,
     MoneyProperty,
+    PathGroup,
     RegistryStore,
     Report,
     SavedRecord,
@@ -60,6 +61,7 @@ COLUMNS: Mapping[type[SavedRecord], Sequence[str]] = {
     Board: ("id", "websiteId", "name", "createdBy"),
     ErrorStatus: ("id", "websiteId", "message", "errorType", "status", "release"),
     Report: ("id", "websiteId", "name", "schedule", "hour", "recipients", "paused"),
+    PathGroup: ("id", "websiteId", "name", "paths"),
 }
 JSON_HELP: Mapping[str, str] = {
     "filters": "JSON array of filters, as in the API.",
@@ -72,7 +74,7 @@ JSON_HELP: Mapping[str, str] = {
     "window": "Seconds from the first step to the last.",
 }
 """Options whose text is JSON."""
-LISTS = ("frameOrigins", "recipients", "channels", "explorations")
+LISTS = ("frameOrigins", "recipients", "channels", "explorations", "paths")
 """Options with several texts, separated by commas."""
 JSON_VALUES = ("window", "threshold", "hour", "recovery", "compare", "paused")
 """Options that are numbers, true or false."""
@@ -228,4 +230,5 @@ def _members(saved: SavedType, options: Mapping[str, Any]) -> dict[str, Any]:
     boards,
     reports,
     error_statuses,
+    path_groups,
 ) = map(_group, SAVED_TYPES)

@@ -8,6 +8,7 @@ from query.custom.validation import SelectedValue, ValidatedQuery
 from query.engine.engine import Engine, Sql
 from query.request.date_parts import date_part_sql
 from query.request.property_path import MAX_SUMMED, is_property
+from query.scope.path_columns import PATH_COLUMN_NAMES
 from query.scope.scope import Scope, scoped_rows
 from query.scope.visitor_facts import VISITOR_FACT_COLUMNS
 from query.scope.visits import BY_COLUMN
@@ -88,7 +89,7 @@ def _value(table: CustomTable, select: SelectedValue) -> Fragment:
 
 def _stored_columns(plan: ValidatedQuery, used: frozenset[str]) -> Sequence[str]:
     own = (column.name for column in plan.table.table.columns)
-    known = (*own, *BY_COLUMN, *VISITOR_FACT_COLUMNS)
+    known = (*own, *BY_COLUMN, *VISITOR_FACT_COLUMNS, *PATH_COLUMN_NAMES)
     return [name for name in known if name in used]
 
 

@@ -13,7 +13,7 @@ from query.scope.visitor_sets import visitor_target
 from query.sql.fragment import Fragment, all_of
 from schemas.errors import Forbidden, Malformed
 from schemas.http.auth import out_of_reach
-from schemas.registry import Key
+from schemas.registry import Key, PathGroup
 from schemas.tables import CLICKS, EVENTS, IDENTITIES, LEDGER, QUARANTINE, Table
 
 TABLES_OF_LINKS = (CLICKS, QUARANTINE, LEDGER)
@@ -53,6 +53,7 @@ def custom_scope(
         subject_column=access.column,
         subjects=access.values,
         hidden=query.subject.hidden,
+        path_groups=query.subject.saved.of(PathGroup),
         time_range=query.time_range,
         where=all_of(Fragment(table.where), Fragment() if table.is_computed else where),
         later=where if table.is_computed else Fragment(),

@@ -9,6 +9,7 @@ from query.custom.session_table import FACT_COLUMNS, PREFIX, SESSION_COLUMNS
 from query.request.buckets import Granularity
 from query.request.date_parts import DatePart
 from query.request.filters import FilterField, VisitorTarget
+from query.scope.path_columns import path_columns
 from query.scope.profiles import profile_fields, reads_profiles
 from query.scope.visitor_facts import VISITOR_FACTS, reads_visitor_facts
 from query.scope.visitor_sets import VISITOR, visitor_target
@@ -152,7 +153,11 @@ def visitor_columns(table: Table) -> tuple[CustomColumn, ...]:
 
 def _from_table(table: Table) -> tuple[CustomColumn, ...]:
     """The columns of rows, their visits and visitors; the plain name of a source is the visit's."""
-    stored = (*stored_columns(table), *visitor_columns(table))
+    of_path = (
+        CustomColumn(c.name, ColumnType.STRING, c.description, c.name, condition_sql=c.stored)
+        for c in path_columns(table)
+    )
+    stored = (*stored_columns(table), *of_path, *visitor_columns(table))
     if not has_visits(table):
         return stored
     visit = visit_columns(table)

@@ -17,6 +17,7 @@ from query.request.subject import QuerySubject
 from query.request.suggestions import unknown_column_message, unknown_name_message
 from query.request.time_parameters import parse_time_range
 from query.request.time_zones import check_time_zone
+from query.scope.path_columns import PATH_COLUMN_NAMES
 from query.scope.visitor_facts import VISITOR_PREFIX
 from query.scope.visits import ROW_PREFIX, VISIT_PREFIX
 from query.sql.fragment import Fragment
@@ -40,13 +41,15 @@ def _own_columns(table: CustomTable) -> tuple[CustomColumn, ...]:
     return tuple(
         structs.replace(column, name=column.name.removeprefix(ROW_PREFIX))
         for column in table.columns
-        if column.scope is ColumnScope.ROW
+        if column.scope is ColumnScope.ROW and column.name not in PATH_COLUMN_NAMES
     )
 
 
 def columns_by_name(table: CustomTable) -> dict[str, CustomColumn]:
-    """The columns that an export may name: also the facts of the visit and of the visitor."""
-    facts = [c for c in table.columns if c.name.startswith((VISIT_PREFIX, VISITOR_PREFIX))]
+    """The columns that an export may name: also the facts of visit, visitor and path."""
+    prefixes = (VISIT_PREFIX, VISITOR_PREFIX)
+    names = PATH_COLUMN_NAMES
+    facts = [c for c in table.columns if c.name.startswith(prefixes) or c.name in names]
     return {column.name: column for column in (*_own_columns(table), *facts)}
 
 

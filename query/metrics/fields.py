@@ -11,6 +11,7 @@ from msgspec import Struct
 from query.metrics.ledger import LEDGER_FIELDS
 from query.metrics.metrics import BY_NAME
 from query.request.property_path import PROPERTIES_COLUMN
+from query.scope.path_columns import PATH_COLUMNS, path_columns
 from query.scope.profiles import PROFILE_COLUMN, PROFILE_FIELD, PROFILES
 from query.scope.visitor_facts import VISITOR_FACT_COLUMNS, VISITOR_FACTS
 from query.scope.visits import FACTS, SOURCE_FACTS, WEBSITE_FIELD, VisitFact
@@ -67,6 +68,16 @@ def _fields() -> Iterator[Field]:
             names = {full: c.description, c.name: f"the same as {full}"}
         for name, meaning in names.items():
             yield Field(name, c.type, c.name, meaning, tables)
+    for path_column in PATH_COLUMNS:
+        tables = frozenset(t.name for t in READ_TABLES if path_column in path_columns(t))
+        yield Field(
+            path_column.name,
+            ColumnType.STRING,
+            path_column.name,
+            path_column.description,
+            tables,
+            stored=path_column.stored,
+        )
     for c in LEDGER.columns:
         if c.name in LEDGER_FIELDS:
             yield Field(c.name, c.type, c.name, c.description, frozenset((LEDGER.name,)))

@@ -24,6 +24,7 @@ from query.scope.scope import Scope
 from query.sql.fragment import Fragment
 from query.sql.select import ResultForm
 from query.standard.statement import build_statement
+from schemas.registry import PathGroup
 from schemas.runtime.clock import format_instant
 from schemas.tables import EVENTS, IDENTITIES, ColumnType, Table
 
@@ -116,6 +117,7 @@ def _scope_of(table: Table, query: Query, versions: Versions) -> Scope:
         subject_column=table.subject_column,
         subjects=query.subject.ids,
         hidden=query.subject.hidden,
+        path_groups=query.subject.saved.of(PathGroup),
         time_range=query.time_range,
         where=conditions.where,
         visit_where=conditions.visit_where,

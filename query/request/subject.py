@@ -16,7 +16,7 @@ from query.sign_in.share_access import ShareKey
 from schemas.errors import Malformed
 from schemas.http.auth import authorize_link, authorize_organization, authorize_website
 from schemas.http.openapi import Parameter
-from schemas.registry import Key, SavedRecord, SavedRecords, Share, Snapshot
+from schemas.registry import Key, PathGroup, SavedRecord, SavedRecords, Share, Snapshot
 
 
 class SubjectKind(StrEnum):
@@ -49,7 +49,7 @@ class QuerySubject(Struct, frozen=True):
     time_zone: str = "UTC"
     """The time zone of its days, unless the request names another."""
     saved: SavedRecords = SavedRecords()
-    """Goals, segments and annotations of the websites; none for a shared dashboard."""
+    """Saved records of the websites; of a shared dashboard only path groups."""
     shared_filters: Sequence[Filter] | None = None
     """Of a shared dashboard: filters that always apply. None for an API key."""
     hidden: tuple[HiddenValues, ...] = ()
@@ -88,9 +88,10 @@ def authorized_subject(dependencies: QueryDependencies, key: Key, request: Reque
 
 
 def _shared(subject: QuerySubject, share: Share) -> QuerySubject:
-    """The subject with the filters of the share, and without the names of what is saved."""
+    """The subject with the filters of the share, and of what is saved with path groups alone."""
     filters = expand_segments(msgspec.convert(share.filters, list[Filter]), subject.saved)
-    return replace(subject, saved=SavedRecords(), shared_filters=filters)
+    groups = SavedRecords({group.id: group for group in subject.saved.of(PathGroup)})
+    return replace(subject, saved=groups, shared_filters=filters)
 
 
 def _websites(registry: Snapshot, key: Key, ids: tuple[str, ...]) -> QuerySubject:

@@ -33,6 +33,7 @@ from schemas.registry import (
     Goal,
     KeyScope,
     MoneyProperty,
+    PathGroup,
     Report,
     SavedRecord,
     Segment,
@@ -62,7 +63,10 @@ QUERIES: Mapping[str, Any] = {
     "standard_query": StandardRequestBody,
 }
 """Fields that are a body of a query on the wire, and its members in the record."""
-OF_ANALYSTS = (Goal, Segment, Annotation, Funnel, Exploration, Alert, Board, Report, ErrorStatus)
+OF_ANALYSTS = (
+    *(Goal, Segment, Annotation, Funnel, Exploration, Alert, Board, Report),
+    *(ErrorStatus, PathGroup),
+)
 """Records that change how data is read, or who is told: `write:records` is enough to write them."""
 PATH_MEANING = Meta(description="path of the page, with its secret; only when it is created")
 SECRET_MEANING = Meta(description="verifies requests of a webhook; only when it is created")
@@ -116,8 +120,8 @@ class SavedType(Struct, frozen=True):
     @property
     def words(self) -> str:
         """The name of several."""
-        plural = self.record.plural.replace("_", " ")
-        return "money properties" if self.record is MoneyProperty else plural
+        is_money = self.record is MoneyProperty
+        return "money properties" if is_money else self.record.plural.replace("_", " ")
 
     @property
     def a_word(self) -> str:
@@ -323,6 +327,14 @@ SAVED_TYPES = (
             "release": "2.4.1",
         },
         {"status": "ignored", "release": None},
+    ),
+    SavedType(
+        PathGroup,
+        "Pages under one name, by paths in which `*` stands for any characters. The dimension and "
+        "filter field `path_group` has, for each row, the name of the first group with its path: "
+        "the oldest group comes first.",
+        {"name": "Blog", "paths": ["/blog", "/blog/*"]},
+        {"paths": ["/blog", "/blog/*", "/news/*"]},
     ),
 )  # fmt: skip
 

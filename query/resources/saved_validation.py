@@ -27,8 +27,10 @@ from query.request.filters import Filter, FilterField, VisitorTarget, compile_co
 from query.request.property_path import is_property, parse_property
 from query.request.segments import expand_segments
 from query.request.subject import QuerySubject, SubjectKind
+from query.request.suggestions import shorten
 from query.request.time_parameters import DATE_PATTERN, parse_date, parse_time_range
 from query.request.time_range import FIRST_DAY, LAST_DAY, check_time_zone
+from query.sql.event_condition import WILDCARD
 from query.standard.query_types import find_query_type
 from query.standard.request import StandardRequestBody
 from query.standard.request import parse_request as parse_standard_request
@@ -48,6 +50,7 @@ from schemas.registry import (
     Funnel,
     Goal,
     MoneyProperty,
+    PathGroup,
     Report,
     SavedRecord,
     SavedRecords,
@@ -125,6 +128,18 @@ def _segment(segment: Segment) -> Segment:
         name=validate_name("name", segment.name),
         description=_stripped("description", segment.description),
     )
+
+
+@_validate.register
+def _path_group(group: PathGroup) -> PathGroup:
+    for i, path in enumerate(group.paths):
+        if not path.startswith(("/", WILDCARD)):
+            raise Malformed(
+                f"'paths[{i}]' is '{shorten(path)}'; begin it with '/', or with '*', which stands "
+                "for any characters"
+            )
+        require_seen(f"paths[{i}]", path)
+    return replace(group, name=validate_name("name", group.name))
 
 
 @_validate.register

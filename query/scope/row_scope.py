@@ -13,6 +13,7 @@ from query.scope.key_spans import KeySpans
 from query.scope.visitor_sets import all_time
 from query.sql.fragment import Fragment, VisitorSet
 from schemas.lake.delta_table import DataFile, TableVersion
+from schemas.registry import PathGroup
 from schemas.tables import EVENTS, IDENTITIES, Table
 
 
@@ -51,6 +52,8 @@ class Scope(Struct, frozen=True, dict=True):
     """The version of identities that profiles come from."""
     by_profile: bool = False
     """Whether the devices of one profile are one visitor."""
+    path_groups: Sequence[PathGroup] = ()
+    """The saved groups of paths of its websites."""
     names_person: bool = False
     """Whether `anonymous_id` is that of the person; in conditions it is the row's own."""
 

@@ -13,6 +13,14 @@ from query.engine.engine import Engine
 from query.request.operators import BY_NAME
 from query.request.time_range import TimeRange
 from query.scope.fact_sources import fact_sources, visitor_sources
+from query.scope.path_columns import (
+    PATH,
+    PATH_COLUMN_NAMES,
+    PATH_COLUMNS,
+    PATH_GROUP,
+    path_group_of_row,
+    with_path_group,
+)
 from query.scope.profiles import (
     IDENTITY_COLUMNS,
     IDENTITY_ROWS,
@@ -149,7 +157,7 @@ class _BoundRelation(Struct, frozen=True):
 async def _relation(
     engine: Engine, name: str, scope: Scope, names: Sequence[str]
 ) -> _BoundRelation:
-    where = all_of(_conditions(scope), scope.shown)
+    where = with_path_group(all_of(_conditions(scope), scope.shown), scope.path_groups)
     stored = _stored_columns(scope, names)
     source = await engine.relation(scope.version, stored)
     text = source.text
@@ -160,6 +168,7 @@ async def _relation(
         for name, ms in {BUCKET: "UNIX_MS(ts)", FIRST_BUCKET: FIRST_SEEN.sql}.items()
         if name in names
     }
+    path_group = path_group_of_row(scope.path_groups) if PATH_GROUP in names else Fragment()
     expressions = {
         MS: f"UNIX_MS(ts) AS {MS}",
         **{n: f"{bucket.text} AS {n}" for n, bucket in buckets.items()},
@@ -168,6 +177,8 @@ async def _relation(
         **(PERSON_NAME if scope.names_person else {}),
         **{n: f"{VISITOR_FACT_COLUMNS[n].sql} AS {n}" for n in names if n in VISITOR_FACT_COLUMNS},
         **{n: f"{BY_COLUMN[n].sql_in(scope.table)} AS {n}" for n in names if n in BY_COLUMN},
+        **{column.name: f"{column.stored} AS {column.name}" for column in PATH_COLUMNS},
+        PATH_GROUP: f"{path_group.text} AS {PATH_GROUP}",
     }
     conditions = [_of_subjects(scope), "ts >= $start", "ts < $end"]
     if not scope.include_bots and scope.table.column(IS_BOT):
@@ -180,7 +191,9 @@ async def _relation(
         "end": _instant(scope.time_range.end_ms),
     }
     of_buckets = {k: v for each in buckets.values() for k, v in each.values.items()}
-    values = merge_values(source.values, own, in_spans.values, where.values, of_buckets)
+    values = merge_values(
+        source.values, own, in_spans.values, where.values, of_buckets, path_group.values
+    )
     prefix = "" if name == SCOPED else name
     relation = Relation(
         name=name,
@@ -222,7 +235,8 @@ def _all_names(wanted: WantedRelation) -> frozenset[str]:
     """The columns that a relation reads, in its rows and in its conditions."""
     scope = wanted.scope
     conditions = (scope.where, scope.visit_where, scope.keys, scope.shown)
-    return frozenset(wanted.columns).union(*(names_in(each.text) for each in conditions))
+    names = frozenset(wanted.columns).union(*(names_in(each.text) for each in conditions))
+    return names if names.isdisjoint(PATH_COLUMN_NAMES) else names | {PATH}
 
 
 def _conditions(scope: Scope) -> Fragment:

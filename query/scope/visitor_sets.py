@@ -9,6 +9,7 @@ from functools import cache
 
 from query.request.filters import FilterField, VisitorTarget
 from query.request.time_range import TimeRange
+from query.scope.path_columns import path_fields
 from query.scope.profiles import profile_fields
 from query.scope.visitor_facts import VISITOR_FACT_FIELDS
 from query.scope.visits import row_source_fields, visit_fields, website_fields
@@ -25,7 +26,8 @@ FIRST_MS, END_MS = 0, 4_102_444_800_000
 def event_fields() -> Mapping[str, FilterField]:
     """What the filters of a behavior may name: as in filters on events."""
     columns = {c.name: FilterField(c.type, c.name) for c in EVENTS.columns if c.public}
-    of_row = {**columns, **website_fields(EVENTS), **row_source_fields(EVENTS)}
+    of_path = path_fields(EVENTS)
+    of_row = {**columns, **of_path, **website_fields(EVENTS), **row_source_fields(EVENTS)}
     return {**of_row, **visit_fields(EVENTS), **profile_fields(), **VISITOR_FACT_FIELDS}
 
 

@@ -16,9 +16,14 @@ def event_condition(event: str | None, path: str | None, value: str) -> Fragment
     """One of both is given; `value` is the name of the bound value."""
     if path is None:
         return Fragment(f"name = ${value}", {value: event})
+    condition = path_condition(path, value)
+    return condition.with_text(f"{PAGE_VIEW} AND {condition.text}")
+
+
+def path_condition(path: str, value: str) -> Fragment:
+    """Whether a row has the path, in which `*` stands for any characters."""
     path = stored_path(path)
     if WILDCARD not in path:
-        return Fragment(f"{PAGE_VIEW} AND path = ${value}", {value: path})
+        return Fragment(f"path = ${value}", {value: path})
     pattern = path.replace("!", "!!").replace("%", "!%").replace("_", "!_")
-    text = f"{PAGE_VIEW} AND path LIKE ${value} ESCAPE '!'"
-    return Fragment(text, {value: pattern.replace(WILDCARD, "%")})
+    return Fragment(f"path LIKE ${value} ESCAPE '!'", {value: pattern.replace(WILDCARD, "%")})

@@ -9,6 +9,7 @@ from query.engine.snapshots import PinnedVersion
 from query.request.filters import Filter, FilterField, compile_each, fields_named
 from query.request.property_path import is_trait
 from query.request.query import Query
+from query.scope.path_columns import path_fields
 from query.scope.profiles import PROFILE_FIELD, profile_fields
 from query.scope.scope import Scope
 from query.scope.visitor_facts import VISITOR_FACT_FIELDS
@@ -19,6 +20,7 @@ from query.sql.message_pattern import MESSAGE_PATTERN, message_pattern
 from query.standard.declaration.query_type import QueryType
 from query.standard.declaration.statement import Statement
 from schemas.errors import Malformed
+from schemas.registry import PathGroup
 from schemas.tables import ERRORS, EVENTS, IDENTITIES, SESSIONS, ColumnType, Table
 
 VISITOR_ID = "anonymous_id"
@@ -38,7 +40,7 @@ def filterable_fields(table: Table) -> Mapping[str, FilterField]:
     computed = pattern if table is ERRORS else {}
     visitor = {**profile_fields(), **VISITOR_FACT_FIELDS} if visitor_target(table) else {}
     of_visit = {**row_source_fields(table), **visit_fields(table)}
-    return {**columns, **computed, **website, **of_visit, **visitor}
+    return {**columns, **path_fields(table), **computed, **website, **of_visit, **visitor}
 
 
 def scopes_of(
@@ -59,6 +61,7 @@ def scopes_of(
         subject_column=main.subject_column,
         subjects=query.subject.ids,
         hidden=query.subject.hidden,
+        path_groups=query.subject.saved.of(PathGroup),
         time_range=statement.read_range(time_range),
         asked_range=time_range,
         granularity=query.granularity,

@@ -20,6 +20,7 @@ SHARED_TYPES = frozenset(
         *("session_duration_distribution", "sessions_by_device", "sessions_by_browser"),
         *("sessions_time_series", "session_flow", "session_pages"),
         *("top_pages", "pages", "entry_pages", "exit_pages", "page_performance"),
+        *("top_folders", "top_path_groups"),
         *("page_time_analysis", "traffic_sources", "traffic", "top_referrers", "channels"),
         *("utm_sources", "utm_mediums", "utm_campaigns", "utm_terms", "utm_content"),
         *("browser_name", "browsers", "browser_versions", "browsers_grouped", "os_name"),
@@ -49,7 +50,8 @@ SHARED_TYPES = frozenset(
 
 SHARED_FIELDS = frozenset(
     (
-        *("path", "host", "title", "name", "href", "outbound_domain", "link_text"),
+        *("path", "folder", "path_group", "host", "title"),
+        *("name", "href", "outbound_domain", "link_text"),
         *("browser_name", "browser_version", "os_name", "os_version", "device_type"),
         *("country", "region", "city", "language", "timezone", "screen_resolution"),
         *("viewport_size", "referrer", "referrer_name", "referrer_type", "channel"),

@@ -23,7 +23,7 @@ class KeyScope(StrEnum):
     READ_LINKS = "read:links"
     WRITE_LINKS = "write:links"
     WRITE_RECORDS = "write:records"
-    """Goals, segments, funnels, annotations, explorations, alerts and reports."""
+    """Goals, segments, funnels, annotations, explorations, path groups, alerts and reports."""
     MANAGE_WEBSITES = "manage:websites"
     ERASE_VISITORS = "erase:visitors"
     ADMIN = "admin"

@@ -33,6 +33,7 @@ from schemas.registry.saved_records import (
     Funnel,
     Goal,
     MoneyProperty,
+    PathGroup,
     Report,
     SavedRecord,
     Segment,
@@ -74,6 +75,7 @@ class Contents(Struct, frozen=True):
     boards: Sequence[Board] = ()
     reports: Sequence[Report] = ()
     error_statuses: Sequence[ErrorStatus] = ()
+    path_groups: Sequence[PathGroup] = ()
     accounts: Sequence[Account] = ()
     members: Sequence[Member] = ()
     erasures: Sequence[Erasure] = ()

@@ -22,7 +22,7 @@ from schemas.registry.records import (
     ReplayState,
     Website,
 )
-from schemas.registry.saved_records import SAVED_RECORDS, SavedRecord
+from schemas.registry.saved_records import SAVED_RECORDS, PathGroup, SavedRecord
 from schemas.registry.transaction import RecordConflict, WriteTransaction
 
 MAX_RECORDS: Mapping[type[Record], int] = {
@@ -34,9 +34,10 @@ MAX_RECORDS: Mapping[type[Record], int] = {
     Erasure: 100_000,
     Replay: 100,
     **dict.fromkeys(SAVED_RECORDS, 1_000),
+    PathGroup: 50,
 }
 """Maximum websites, links, keys, people, imports, erasures and replays of an organization, and
-saved records of a website."""
+saved records of a website. A query compares each row with the paths of all path groups."""
 
 
 OVER: Mapping[type[Record], tuple[Sequence[StrEnum], str]] = {
@@ -79,7 +80,7 @@ def _check_organization_limit(
 
 
 def _limit_reached(owner: str, record: Record, maximum: int, remedy: str) -> RecordLimitReached:
-    records = RECORD_TABLES[type(record)].name
+    records = RECORD_TABLES[type(record)].name.replace("_", " ")
     return RecordLimitReached(
         f"the {owner} has {maximum:,} {records}, its maximum; {remedy} one first"
     )

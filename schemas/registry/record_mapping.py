@@ -111,6 +111,7 @@ LIST_COLUMNS = frozenset(
         "channels",
         "explorations",
         "tiles",
+        "paths",
     }
 )
 ENUM_COLUMNS: Mapping[type[Record], Mapping[str, type[StrEnum]]] = {

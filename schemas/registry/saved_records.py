@@ -1,5 +1,5 @@
 """Saved records of a website: goals, segments, annotations, money properties, shares, funnels,
-aliases, explorations, channels, alerts, boards, reports and statuses of errors.
+aliases, explorations, channels, alerts, boards, reports, statuses of errors and path groups.
 
 Queries use them by id or name. A field is declared here once: the columns of the database, the
 bodies of the HTTP interface and the options of the command line are made from these structs.
@@ -80,6 +80,26 @@ class Segment(SavedRecord, frozen=True, rename="camel", kw_only=True):
     name: RecordName
     description: Annotated[str, _text("whom it selects", 1000, 0)] | None = None
     filters: FilterList
+
+
+MAX_PATHS = 20
+
+
+class PathGroup(SavedRecord, frozen=True, rename="camel", kw_only=True):
+    """Pages under one name, by their paths: a value of the dimension `path_group`."""
+
+    plural: ClassVar[str] = "path_groups"
+    id_prefix: ClassVar[str] = "pgrp"
+
+    name: RecordName
+    paths: Annotated[
+        tuple[Annotated[str, Meta(min_length=1, max_length=2048)], ...],
+        Meta(
+            min_length=1,
+            max_length=MAX_PATHS,
+            description="paths of its pages; * stands for any characters",
+        ),
+    ]
 
 
 class Annotation(SavedRecord, frozen=True, rename="camel", kw_only=True):
@@ -530,4 +550,5 @@ SAVED_RECORDS: tuple[type[SavedRecord], ...] = (
     Board,
     Report,
     ErrorStatus,
+    PathGroup,
 )

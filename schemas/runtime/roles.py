@@ -10,7 +10,7 @@ class Role(StrEnum):
     """As admin; only owners make, change and remove owners."""
     ADMIN = "admin"
     ANALYST = "analyst"
-    """Reads all, and saves goals, segments, funnels, annotations, explorations, alerts, reports."""
+    """Reads all, and saves goals, segments, explorations, path groups, reports and the like."""
     VIEWER = "viewer"
     """Reads all."""
 

@@ -12,6 +12,7 @@ from tests.oracle import wall_clock
 from tests.oracle.behaviors import names_visitors, with_visitors
 from tests.oracle.filters import FilterJson, all_hold, fields_of
 from tests.oracle.message_pattern import pattern_of
+from tests.oracle.path_facts import PATH_FACTS, with_path_facts
 from tests.oracle.profiles import PROFILE, TRAIT, Profiles, merged
 from tests.oracle.profiles import TABLES as TABLES_WITH_VISITORS
 from tests.oracle.stored_rows import Row, RowsByTable
@@ -31,6 +32,7 @@ FAR_MS = 4_102_444_800_000
 NAMES = {
     table.name: {column.name for column in table.columns}
     | (VISIT_NAMES if table.name in TABLES_WITH_VISITS else frozenset())
+    | (PATH_FACTS if any(column.name == "path" for column in table.columns) else frozenset())
     | (EVENT_NAMES if table.name == "events" else frozenset())
     | ({"message_pattern"} if table.name == "errors" else frozenset())
     | ({PROFILE, TRAIT, *VISITOR_NAMES} if table.name in TABLES_WITH_VISITORS else frozenset())
@@ -169,7 +171,7 @@ class ScopedRows:
         stored = self._stored(table, self.start_ms, self.end_ms)
         if table == "errors":
             stored = [{**row, "message_pattern": pattern_of(row["message"])} for row in stored]
-        of_visits = (self._visits.told(row, table) for row in stored)
+        of_visits = (self._visits.told(with_path_facts(row), table) for row in stored)
         if table not in TABLES_WITH_VISITORS:
             return list(of_visits)
         of_visitors = (self._profiles.told(row, self.query.together) for row in of_visits)

@@ -20,6 +20,7 @@ from schemas.tables import Table
 from tests.asgi_client import request_once
 from tests.http_client import Reply
 from tests.oracle.aggregates import ResultRow
+from tests.oracle.path_facts import PATH_GROUPS
 from tests.oracle.query import StandardQuery
 from tests.oracle.query_strategies import QueryFrame
 from tests.oracle.stored_rows import RowsByTable, rows_by_table
@@ -41,6 +42,8 @@ class Registry:
         self.url = settings.registry_url
         self.store = RegistryStore(self.url)
         self.keys = fill_registry(self.store)
+        for group in PATH_GROUPS:
+            self.store.create(group)
 
     def close(self) -> None:
         """Let go of it."""

@@ -37,6 +37,10 @@ LEFT: FilterJson = {"field": "visit.exit_page", "operator": "ne", "value": "/a"}
 SEEN: FilterJson = {"field": "path", "operator": "eq", "value": "/a"}
 VISIT_FILTERS: Sequence[Sequence[FilterJson]] = ([SEARCHED], [SEEN], [BEGUN, LEFT, SEEN])
 """Filters on facts of the visit, on facts of the row, and on both."""
+PATH_FILTERS: Sequence[FilterJson] = (
+    {"field": "path_group", "operator": "in", "value": ["Letters", "Start"]},
+    {"field": "folder", "operator": "ne", "value": "/"},
+)
 
 STEPS = [{"path": "/"}, {"path": "/a"}, {"event": "signup"}]
 
@@ -155,6 +159,7 @@ def test_the_service_agrees_with_the_oracle_about_a_town(stage: Stage) -> None:
         pytest.param(VISIT_FILTERS[0], marks=pytest.mark.long, id="visits"),
         pytest.param(VISIT_FILTERS[1], marks=pytest.mark.long, id="rows"),
         pytest.param(VISIT_FILTERS[2], id="both"),
+        pytest.param(PATH_FILTERS, marks=pytest.mark.long, id="paths"),
     ],
 )
 def test_the_service_agrees_with_the_oracle_about_some_visits(

@@ -28,6 +28,7 @@ BODIES: Mapping[str, Mapping[str, Any]] = {
     "boards": {"tiles": [{"text": "a"}]},
     "reports": {},
     "error_statuses": {"message": "m", "status": "ignored"},
+    "path_groups": {"paths": ["/a/*"]},
 }
 NAMES = count()
 
@@ -100,7 +101,7 @@ ID_NAMES = {
 }
 OF_ANALYSTS = (
     "goals", "segments", "annotations", "funnels", "explorations", "alerts", "boards",
-    "reports", "error_statuses",
+    "reports", "error_statuses", "path_groups",
 )  # fmt: skip
 NAMES_PEOPLE = ("channels", "alerts", "reports")
 """They have addresses, which those read who may write alerts."""

@@ -17,6 +17,7 @@ from msgspec import Struct
 from query.engine.engine import Row
 from query.request.property_path import TRAITS_COLUMN
 from query.request.time_range import Granularity, TimeRange
+from query.scope.path_columns import path_columns
 from query.scope.profiles import PROFILE_COLUMN
 from query.scope.scope import BUCKET, MS, PROPERTY_ENTRIES
 from query.scope.visitor_facts import FIRST_BUCKET, VISITOR_FACT_COLUMNS
@@ -102,7 +103,8 @@ def columns_used(table: Table, names: frozenset[str]) -> list[str]:
     """The columns of `scoped` that SQL with these names needs."""
     entry_columns = {"properties", *ENTRY_COLUMNS} if PROPERTY_ENTRIES in names else set()
     of_visitor = (*VISITOR_FACT_COLUMNS, FIRST_BUCKET, PROFILE_COLUMN, TRAITS_COLUMN)
-    available = (*(c.name for c in table.columns), MS, BUCKET, *BY_COLUMN, *of_visitor)
+    of_path = (column.name for column in path_columns(table))
+    available = (*(c.name for c in table.columns), *of_path, MS, BUCKET, *BY_COLUMN, *of_visitor)
     return [name for name in available if name in names or name in entry_columns]
 
 

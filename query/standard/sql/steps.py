@@ -14,6 +14,7 @@ from query.request.saved_goals import goal_members, members_of_act
 from query.request.segments import expand_segments
 from query.request.suggestions import shorten
 from query.response.bodies import ResultWarning
+from query.scope.path_columns import path_columns
 from query.scope.visitor_facts import VISITOR_FACTS
 from query.scope.visits import FACTS, SOURCE_FACTS, row_source_fields
 from query.sql.event_condition import event_condition
@@ -28,12 +29,13 @@ StepText = Annotated[str, Meta(min_length=1, max_length=2048)]
 
 FIELDS: Mapping[str, FilterField] = {
     **{c.name: FilterField(c.type, c.name) for c in EVENTS.columns if c.public},
+    **{c.name: FilterField(ColumnType.STRING, c.name) for c in path_columns(EVENTS)},
     **row_source_fields(EVENTS),
     **{fact.name: FilterField(ColumnType.STRING, fact.sql_column) for fact in SOURCE_FACTS},
     **{fact.field: FilterField(ColumnType.STRING, fact.sql_column) for fact in FACTS},
     **{fact.field: FilterField(fact.type, fact.column, fact.in_ms) for fact in VISITOR_FACTS},
 }
-"""As in the filters of a query; facts of visits and visitors are columns of `scoped`."""
+"""As in the filters of a query; facts of paths, visits and visitors are columns of `scoped`."""
 
 NOTHING_SAVED = SavedRecords()
 

@@ -7,6 +7,7 @@ from msgspec import Struct, structs
 from query.prepared.forms import RollupPlan, by_row
 from query.prepared.visit_breakdown import VisitPages, by_visit
 from query.request.subject import SubjectKind
+from query.scope.path_columns import FOLDER, PATH_GROUP
 from query.sql.row_definitions import PAGE_VIEW, first_value, last_value
 from query.sql.select import Cte
 from query.standard.declaration.fields import Percent
@@ -142,6 +143,17 @@ TAGGED_SOURCE = f"COALESCE(NULLIF({SOURCE}, 'Direct'), visit_utm_source, 'Direct
 
 TOPS = (
     top_type("top_pages", "path", "visitors and page views by path", aliases=("pages",)),
+    top_type(
+        "top_path_groups",
+        PATH_GROUP,
+        "visitors and page views by path group: the first saved one, the oldest first, that has "
+        "the path",
+    ),
+    top_type(
+        "top_folders",
+        FOLDER,
+        "visitors and page views by folder: the first part of the path, such as /blog",
+    ),
     top_type(
         "traffic_sources",
         SOURCE,

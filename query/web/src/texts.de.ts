@@ -98,7 +98,7 @@ export const texts: Texts & MoreTexts = {
     states: { active: "aktiv", invited: "eingeladen" },
     roleHints: {
       owner: "Alles, auch die anderen Inhaber.", admin: "Alles außer den Inhabern: Personen, Schlüssel, Websites, Löschungen.",
-      analyst: "Sieht alle Zahlen, speichert Ziele, Segmente, Funnels, Notizen, Auswertungen, Alarme und Berichte, legt Kurzlinks an.", viewer: "Sieht alle Zahlen, ändert nichts.",
+      analyst: "Sieht alle Zahlen, speichert Ziele, Segmente, Funnels, Notizen, Auswertungen, Pfadgruppen, Alarme und Berichte, legt Kurzlinks an.", viewer: "Sieht alle Zahlen, ändert nichts.",
     },
     someWebsites: "Einzelne Websites", reaches: { all: "Alle Websites", some: "Einzelne Websites" }, onWebsites: "Rolle auf jeder Website",
     noWebsiteChosen: "Bitte auf mindestens einer Website eine Rolle wählen, oder „Alle Websites“.", moreOnWebsites: "Mehr auf einzelnen Websites", asAbove: "wie oben", noAccess: "kein Zugriff",
@@ -265,7 +265,7 @@ export const texts: Texts & MoreTexts = {
     },
     ofInstants: { gte: "ist am oder nach", lt: "ist vor" },
     fields: {
-      path: "Seite", title: "Seitentitel", "did.path": "Besucher sah Seite", "did.event": "Besucher hatte Ereignis", "did.goal": "Besucher erreichte Ziel",
+      path: "Seite", path_group: "Pfadgruppe", folder: "Ordner", title: "Seitentitel", "did.path": "Besucher sah Seite", "did.event": "Besucher hatte Ereignis", "did.goal": "Besucher erreichte Ziel",
       "visit.entry_page": "Einstiegsseite", "visit.exit_page": "Ausstiegsseite", "visit.landing_host": "Einstiegs-Host", "visit.channel": "Kanal",
       "visit.referrer_name": "Referrer", "visit.referrer": "Referrer-Adresse", "visit.referrer_type": "Art der Quelle",
       "visit.utm_campaign": "Kampagne", "visit.utm_source": "UTM-Quelle", "visit.utm_medium": "UTM-Medium", "visit.utm_term": "UTM-Begriff",
@@ -347,7 +347,8 @@ export const texts: Texts & MoreTexts = {
     change: "Änderung", times: (times: string) => `×${times}`,
     sources: "Quellen", channels: "Kanäle", referrers: "Referrer", campaigns: "Kampagnen", utmSources: "UTM-Quellen",
     utmMediums: "UTM-Medien", utmTerms: "UTM-Begriffe", utmContent: "UTM-Inhalte",
-    pages: "Seiten", topPages: "Seiten", entryPages: "Einstieg", exitPages: "Ausstieg",
+    pages: "Seiten", topPages: "Seiten", pathGroups: "Gruppen", folders: "Ordner", entryPages: "Einstieg", exitPages: "Ausstieg",
+    noPathGroups: "Keine dieser Seiten gehört zu einer Pfadgruppe: In einer zählen mehrere Seiten zusammen, etwa der ganze Blog.", makePathGroup: "Pfadgruppen",
     places: "Orte", map: "Karte", countries: "Länder", regions: "Regionen", cities: "Städte",
     languages: "Sprachen", timezones: "Zeitzonen",
     devices: "Geräte", deviceTypes: "Geräte", browsers: "Browser", systems: "Systeme", screens: "Bildschirme",
@@ -881,6 +882,13 @@ export const texts: Texts & MoreTexts = {
   },
   setup: {
     sections: "Bereiche der Einstellungen", tagAndTrackers: "Skript und Tracker",
+    pathGroups: {
+      title: "Pfadgruppen", add: "Gruppe hinzufügen", none: "Noch gibt es keine Gruppe: etwa Blog mit /blog und /blog/*.",
+      hint: "Seiten unter einem Namen, nach dem sich alles gruppieren und filtern lässt, auch für die Vergangenheit. Eine Seite gehört zur ersten Gruppe, deren Pfade passen: Die älteste Gruppe steht oben.",
+      paths: "Pfade", pathsHelp: "Einer je Zeile; * steht für beliebige Zeichen. /blog/* enthält /blog selbst nicht.", namePlaceholder: "Blog",
+      remove: "Löschen", removeOne: (name: string) => `${isolate(name)} löschen`,
+      confirm: "Ihre Seiten zählen dann zur nächsten passenden Gruppe oder zu keiner. Filter und Analysen mit ihrem Namen finden nichts mehr.",
+    },
     money: {
       title: "Geld", add: "Betrag hinzufügen", none: "Noch ist kein Betrag gespeichert. Anzugeben sind das Ereignis und die Eigenschaft, in der Bestellungen ihn senden, etwa purchase und properties.total.",
       hint: "Ein Betrag ist eine Eigenschaft eines Ereignisses. Ist einer gespeichert, zeigt die Übersicht Umsatz, Bestellungen und mittlere Bestellung, und Listen zeigen den Umsatz. Bereits gespeicherte Ereignisse zählen mit.",
@@ -902,7 +910,7 @@ export const texts: Texts & MoreTexts = {
     addKey: "Neuer Schlüssel", keyText: "Schlüssel", keyReady: "Der Schlüssel ist fertig. Jetzt kopieren: Er wird nicht noch einmal gezeigt.",
     scopes: "Berechtigungen", state: "Status",
     scopeHints: {
-      "track:events": "Ereignisse senden", "read:data": "alle Zahlen sehen", "read:links": "Kurzlinks sehen", "write:links": "Kurzlinks ändern", "write:records": "Ziele, Segmente, Funnels, Notizen, Auswertungen, Alarme und Berichte speichern",
+      "track:events": "Ereignisse senden", "read:data": "alle Zahlen sehen", "read:links": "Kurzlinks sehen", "write:links": "Kurzlinks ändern", "write:records": "Ziele, Segmente, Funnels, Notizen, Auswertungen, Pfadgruppen, Alarme und Berichte speichern",
       "manage:websites": "Websites, Ziele und Freigaben ändern", "erase:visitors": "Besucher endgültig löschen", admin: "alles, auch Schlüssel",
     },
     needsScope: (scope: string) => `Dafür ist die Berechtigung ${scope} nötig: ein API-Schlüssel, der sie hat; der Betreiber erstellt ihn mit:`, lastDay: "Letzter Tag",
@@ -1027,7 +1035,7 @@ export const texts: Texts & MoreTexts = {
     kind: "Art", everything: "alles", everybody: "alle", anyKey: "jeder API-Schlüssel", commandLine: "die Kommandozeile", noChanges: "So eine Änderung gibt es nicht.", noKeys: "Noch gibt es keinen API-Schlüssel. Programme, die Daten senden oder lesen, brauchen einen; Personen melden sich ohne an.",
     kinds: {
       website: "Websites", key: "API-Schlüssel", link: "Kurzlinks", goal: "Ziele", segment: "Segmente", funnel: "Funnels", exploration: "Analysen", alias: "Tracking-IDs", share: "Freigaben",
-      annotation: "Notizen", "error status": "Fehlerstatus", "money property": "Geldbeträge", member: "Personen", import: "Importe", organization: "Organisation", alert: "Alarme", channel: "Kanäle", board: "Boards", report: "Berichte", erasure: "Löschungen", replay: "Erneut gesendet", deletion: "Fristlöschungen",
+      annotation: "Notizen", "error status": "Fehlerstatus", "money property": "Geldbeträge", member: "Personen", import: "Importe", organization: "Organisation", alert: "Alarme", channel: "Kanäle", board: "Boards", report: "Berichte", "path group": "Pfadgruppen", erasure: "Löschungen", replay: "Erneut gesendet", deletion: "Fristlöschungen",
     },
     done: {
       lastSignInAt: "Anmeldung", password: "Passwort geändert", passwordReset: "Link für ein neues Passwort erstellt", sessions: "Anmeldungen beendet", secondFactor: "zweiter Faktor",
@@ -1137,6 +1145,8 @@ export const texts: Texts & MoreTexts = {
       profile_detail: "ein Besucher mit Profil-ID, Merkmalen und Aktivität",
       profile_sessions: "Besuche eines Besuchers, neueste zuerst, mit Ereignissen und Web Vitals",
       top_pages: "Besucher und Seitenaufrufe nach Pfad",
+      top_path_groups: "Besucher und Seitenaufrufe nach Pfadgruppe: der ersten gespeicherten, die älteste zuerst, zu der der Pfad gehört",
+      top_folders: "Besucher und Seitenaufrufe nach Ordner: dem ersten Teil des Pfads, etwa /blog",
       traffic_sources: "Besucher und Seitenaufrufe nach Referrer des Besuchs; „Direkt“ ohne Referrer oder wenn es die Website selbst ist",
       top_referrers: "Besucher und Seitenaufrufe nach Referrer, ohne „Direkt“",
       channels: "Besucher und Seitenaufrufe nach Kanal des Besuchs; „Direkt“ hat weder Referrer noch Kampagne und kann daher weniger zählen als die Quelle „Direkt“, die keinen Referrer hat",

@@ -71,7 +71,7 @@ const english = {
     states: { active: "active", invited: "invited" },
     roleHints: {
       owner: "Everything, and the other owners.", admin: "Everything but the owners: people, keys, websites, erasure.",
-      analyst: "Sees all numbers, saves goals, segments, funnels, notes, explorations, alerts and reports, makes short links.", viewer: "Sees all numbers, changes nothing.",
+      analyst: "Sees all numbers, saves goals, segments, funnels, notes, explorations, path groups, alerts and reports, makes short links.", viewer: "Sees all numbers, changes nothing.",
     } as Record<string, string>,
     someWebsites: "Some websites", reaches: { all: "All websites", some: "Some websites" }, onWebsites: "Role on each website",
     noWebsiteChosen: "Choose a role on at least one website, or “All websites”.", moreOnWebsites: "More on single websites", asAbove: "as above", noAccess: "no access",
@@ -594,6 +594,13 @@ const english = {
   },
   setup: {
     sections: "Sections of Set-up", tagAndTrackers: "Script and trackers",
+    pathGroups: {
+      title: "Path groups", add: "Add a group", none: "There is no group yet: for example Blog with /blog and /blog/*.",
+      hint: "Pages under one name, by which everything can be grouped and filtered, also for the past. A page belongs to the first group with a path that fits: the oldest group is at the top.",
+      paths: "Paths", pathsHelp: "One per line; * stands for any characters. /blog/* does not contain /blog itself.", namePlaceholder: "Blog",
+      remove: "Delete", removeOne: (name: string) => `Delete ${isolate(name)}`,
+      confirm: "Its pages then count to the next group that fits, or to none. Filters and explorations with its name find nothing any more.",
+    },
     money: {
       title: "Money", add: "Add an amount", none: "No amount is saved yet: add the event and the property in which your orders send one, such as purchase and properties.total.",
       hint: "An amount is a property of an event. Once one is saved, the overview has revenue, orders and the average order, and lists have revenue. Events that are stored already count too.",
@@ -615,7 +622,7 @@ const english = {
     addKey: "New key", keyText: "Key", keyReady: "The key is ready. Copy it now: it is not shown again.",
     scopes: "Scopes", state: "State",
     scopeHints: {
-      "track:events": "send events", "read:data": "see all numbers", "read:links": "see short links", "write:links": "change short links", "write:records": "save goals, segments, funnels, notes, explorations, alerts and reports",
+      "track:events": "send events", "read:data": "see all numbers", "read:links": "see short links", "write:links": "change short links", "write:records": "save goals, segments, funnels, notes, explorations, path groups, alerts and reports",
       "manage:websites": "change websites, goals and shares", "erase:visitors": "erase visitors for good", admin: "everything, with keys",
     } as Record<string, string>,
     needsScope: (scope: string) => `This needs an API key with the scope ${scope}, which whoever runs Tidemark makes with:`, lastDay: "Last day",
@@ -740,7 +747,7 @@ const english = {
     kind: "Of", everything: "everything", everybody: "everybody", anyKey: "any API key", commandLine: "the command line", noChanges: "There is no such change.", noKeys: "There is no API key yet. Programs that send or read data need one; people sign in without.",
     kinds: {
       website: "Websites", key: "API keys", link: "Short links", goal: "Goals", segment: "Segments", funnel: "Funnels", exploration: "Explorations", alias: "Tracking ids", share: "Shared dashboards",
-      annotation: "Annotations", "error status": "Error statuses", "money property": "Amounts of money", member: "People", import: "Imports", organization: "Organization", alert: "Alerts", channel: "Channels", board: "Boards", report: "Reports", erasure: "Erasures", replay: "Replays", deletion: "Deletions",
+      annotation: "Annotations", "error status": "Error statuses", "money property": "Amounts of money", member: "People", import: "Imports", organization: "Organization", alert: "Alerts", channel: "Channels", board: "Boards", report: "Reports", "path group": "Path groups", erasure: "Erasures", replay: "Replays", deletion: "Deletions",
     } satisfies Record<Exclude<AuditKind, "account">, string>,
     done: {
       lastSignInAt: "signed in", password: "changed the password", passwordReset: "made a link for a new password", sessions: "ended the sessions", secondFactor: "second factor",

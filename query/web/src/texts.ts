@@ -139,7 +139,7 @@ export const texts = {
     } as Record<string, string>,
     ofInstants: { gte: "is on or after", lt: "is before" } as Record<string, string>,
     fields: {
-      path: "Page", title: "Page title", "did.path": "Visitor saw page", "did.event": "Visitor did event", "did.goal": "Visitor reached goal",
+      path: "Page", path_group: "Path group", folder: "Folder", title: "Page title", "did.path": "Visitor saw page", "did.event": "Visitor did event", "did.goal": "Visitor reached goal",
       "visit.entry_page": "Entry page", "visit.exit_page": "Exit page", "visit.landing_host": "Entry host", "visit.channel": "Channel",
       "visit.referrer_name": "Referrer", "visit.referrer": "Referrer address", "visit.referrer_type": "Referrer type",
       "visit.utm_campaign": "Campaign", "visit.utm_source": "UTM source", "visit.utm_medium": "UTM medium", "visit.utm_term": "UTM term",
@@ -215,7 +215,8 @@ export const texts = {
     change: "Change", times: (times: string) => `×${times}`,
     sources: "Sources", channels: "Channels", referrers: "Referrers", campaigns: "Campaigns", utmSources: "UTM sources",
     utmMediums: "UTM mediums", utmTerms: "UTM terms", utmContent: "UTM content",
-    pages: "Pages", topPages: "Pages", entryPages: "Entry", exitPages: "Exit",
+    pages: "Pages", topPages: "Pages", pathGroups: "Groups", folders: "Folders", entryPages: "Entry", exitPages: "Exit",
+    noPathGroups: "No page of these belongs to a path group: under one, several pages count together, such as all of the blog.", makePathGroup: "Path groups",
     places: "Locations", map: "Map", countries: "Countries", regions: "Regions", cities: "Cities",
     languages: "Languages", timezones: "Time zones",
     devices: "Devices", deviceTypes: "Devices", browsers: "Browsers", systems: "Systems", screens: "Screens",

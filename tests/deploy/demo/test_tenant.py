@@ -34,6 +34,7 @@ def test_the_demo_has_saved_records(tmp_path: Path) -> None:
         "boards": 0,
         "reports": 0,
         "error_statuses": 0,
+        "path_groups": 0,
     }
 
 

@@ -86,6 +86,8 @@ def _tuple(value: Any) -> tuple[Any, ...]:
 TOPS: Oracles = {
     "top_pages": column("path"),
     "pages": column("path"),
+    "top_path_groups": column("path_group"),
+    "top_folders": column("folder"),
     "traffic_sources": sourced(source),
     "traffic": sourced(source),
     "top_referrers": sourced(referrer),

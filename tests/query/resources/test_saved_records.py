@@ -136,7 +136,7 @@ def test_a_website_has_a_limit(
 
     assert (reply.status, reply.json["error"]) == (
         409,
-        f"The website has 1 {saved.record.plural}, its maximum; delete one first",
+        f"The website has 1 {saved.record.plural.replace('_', ' ')}, its maximum; delete one first",
     )
     made(service, saved.path, example_of_another_website(saved), "blog")
 

@@ -16,6 +16,7 @@ from schemas.registry import (
     Funnel,
     Goal,
     MoneyProperty,
+    PathGroup,
     SavedRecord,
     Segment,
     Share,
@@ -88,6 +89,10 @@ def valid(kind: type[SavedRecord], **members: Any) -> Any:
             "'valueProperty' is 'total'; name a property as in properties.total",
         ),
         (Goal, {**EVENT, "valueProperty": "properties."}, "'valueProperty' is 'properties.'; use"),
+        (PathGroup, {"name": "a", "paths": []}, "'paths' must not be empty"),
+        (PathGroup, {"name": "a", "paths": ["/a"] * 21}, "'paths' must have at most 20"),
+        (PathGroup, {"name": "a", "paths": ["/a", "blog"]}, r"'paths\[1\]' is 'blog'; begin it"),
+        (PathGroup, {"name": "a", "paths": ["/\0"]}, r"'paths\[0\]' has a null character"),
         (Segment, {"name": "a", "filters": []}, "'filters' is empty; a segment has at least one"),
         (Segment, {"name": "a"}, "'filters' is missing"),
         (

@@ -14,6 +14,7 @@ from query.engine.duckdb_engine import DUCKDB_TYPES
 from query.request.subject import SubjectKind
 from query.request.time_range import TimeRange
 from query.request.time_zones import DAY_MS
+from query.scope.path_columns import PATH_COLUMN_NAMES
 from query.scope.profiles import LISTED_PROFILE, LISTED_TRAITS, PROFILES
 from query.scope.scope import BUCKET, MS
 from query.scope.session_rows import (
@@ -55,6 +56,9 @@ EVERY = [query_type for family in FAMILIES for query_type in family]
 def service(tmp_path_factory: pytest.TempPathFactory) -> InProcessService:
     running = start_service(tmp_path_factory.mktemp("service"))
     running.holds(*ROWS)
+    group = {"name": "All pages", "paths": ["*"]}
+    reply = running.ask("POST", "/v1/path_groups", group, key="acme-admin", website_id="shop")
+    assert reply.status == 201, reply.json
     return running
 
 
@@ -84,7 +88,7 @@ OF_BREAKDOWN = ("breakdown", "other")
 def kinds(table: Table) -> Mapping[str, str]:
     """The engine's type of each column that `scoped` may have."""
     types = {column.name: DUCKDB_TYPES[column.type] for column in table.columns}
-    facts = dict.fromkeys(BY_COLUMN, "VARCHAR") | {IS_NEW.column: "BOOLEAN"}
+    facts = dict.fromkeys((*BY_COLUMN, *PATH_COLUMN_NAMES), "VARCHAR") | {IS_NEW.column: "BOOLEAN"}
     instants = (FIRST_SEEN.column, FIRST_BUCKET, MS, BUCKET)
     return {**types, **facts, **dict.fromkeys(instants, "BIGINT")}
 

@@ -13,6 +13,7 @@ from schemas.registry import (
     Key,
     MoneyProperty,
     Organization,
+    PathGroup,
     RegistryStore,
     SavedRecord,
     Segment,
@@ -77,6 +78,7 @@ def saved_records(website: Website, suffix: str = "a") -> Sequence[SavedRecord]:
             created_by="Anna",
             **common,
         ),
+        PathGroup(id=f"pgrp_{suffix}", name="Blog", paths=("/blog", "/blog/*"), **common),
     )
 
 

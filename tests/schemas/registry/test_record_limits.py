@@ -85,7 +85,8 @@ def test_a_website_has_a_limit_of_each_class_of_saved_records(
     monkeypatch.setattr(record_limits, "MAX_RECORDS", dict.fromkeys(SAVED_RECORDS, 1))
 
     for record in saved_records(website, "b"):
-        words = f"the website has 1 {record.plural}, its maximum; delete one first"
+        plural = record.plural.replace("_", " ")
+        words = f"the website has 1 {plural}, its maximum; delete one first"
         renamed = structs.replace(record, **NEW_NAME if hasattr(record, "name") else {})
         with pytest.raises(RecordLimitReached, match=words):
             store.create(renamed)

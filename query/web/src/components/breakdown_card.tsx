@@ -13,7 +13,7 @@ import { ImportedBars } from "./imported";
 import { Icon } from "./icon";
 import { lazy, Suspense } from "./lazy";
 import { RowImage } from "./logo";
-import { NoPlaces } from "./no_places";
+import { NoRows } from "./no_rows";
 import { PageNote } from "./page_note";
 import { Async, Skeleton } from "./states";
 
@@ -53,7 +53,7 @@ function BreakdownRows({ breakdown, ask, map, lines = USUAL }: { breakdown: Brea
   const { display = (name: string) => name } = breakdown;
   const toggle = (row: Record<string, unknown>) => go({ filters: toggleFilter(filters, breakdown.filter(row, isShared())) });
   return (<>
-    <Async loaded={loaded} lines={lines} isEmpty={({ rows }) => !rows.length} empty={breakdown.ofGeoDatabase && <NoPlaces countries={{ name: "country" }} />}>
+    <Async loaded={loaded} lines={lines} isEmpty={({ rows }) => !rows.length} empty={<NoRows breakdown={breakdown} />}>
       {({ rows }) => {
         const named = rows as unknown as Record<string, unknown>[];
         if (map) {

@@ -72,6 +72,8 @@ export const GROUPS: { id: string; label: string; breakdowns: Breakdown[]; lines
     label: t.pages,
     breakdowns: [
       top("top_pages", t.topPages, "path"),
+      top("top_path_groups", t.pathGroups, "path_group"),
+      top("top_folders", t.folders, "folder"),
       top("entry_pages", t.entryPages, "visit.entry_page", {
         columns: [["visitors", texts.metrics.visitors], ["pageviews", texts.metrics.entries],
           ["percentage", texts.metrics.shareOfVisitors, "share"]],

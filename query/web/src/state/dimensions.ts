@@ -8,7 +8,7 @@ export interface DimensionGroup {
 }
 
 export const DIMENSION_GROUPS: DimensionGroup[] = [
-  { id: "pages", icon: "file-text", fields: ["path", "title", "host", "visit.entry_page", "visit.exit_page", "visit.landing_host"] },
+  { id: "pages", icon: "file-text", fields: ["path", "path_group", "folder", "title", "host", "visit.entry_page", "visit.exit_page", "visit.landing_host"] },
   {
     id: "sources", icon: "compass", fields: [
       "visit.channel", "visit.referrer_name", "visit.referrer", "visit.referrer_type", "visit.utm_campaign", "visit.utm_source",

@@ -69,7 +69,7 @@ const FIELD_ICONS: Record<FieldGroup, IconName> = {
 const FIELDS: [FieldGroup, string[]][] = [
   ["sources", ["visit.channel", "visit.referrer_name", "visit.referrer", "visit.referrer_type"]],
   ["campaigns", ["visit.utm_campaign", "visit.utm_source", "visit.utm_medium", "visit.utm_term", "visit.utm_content", "visit.click_id"]],
-  ["pages", ["path", "visit.entry_page", "visit.exit_page", "title", "host"]],
+  ["pages", ["path", "path_group", "folder", "visit.entry_page", "visit.exit_page", "title", "host"]],
   ["places", ["country", "region", "city", "language", "timezone"]],
   ["devices", ["device_type", "browser_name", "browser_version", "os_name", "os_version", "screen_resolution"]],
   ["visitors", ["visitor.is_new", "visitor.first_seen:week", "visitor.first_seen:month"]],

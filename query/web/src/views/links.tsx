@@ -12,7 +12,7 @@ import { CopyButton } from "../components/copy";
 import { DataTable, Pages } from "../components/data_table";
 import { Icon } from "../components/icon";
 import { LinkDialog } from "../components/link_dialog";
-import { NoPlaces } from "../components/no_places";
+import { NoPlaces } from "../components/no_rows";
 import { QrCode } from "../components/qr_code";
 import { Snippet } from "../components/request_dialog";
 import { comparedSeries, countFormat, type Series, SeriesChart } from "../components/series_chart";

@@ -9,7 +9,7 @@ import { changeColumn, changeFile } from "../components/change";
 import { type Column, DataTable, Pages, parseSort } from "../components/data_table";
 import { ImportedBars } from "../components/imported";
 import { RowImage } from "../components/logo";
-import { NoPlaces } from "../components/no_places";
+import { NoRows } from "../components/no_rows";
 import type { AnswerField } from "../components/request_dialog";
 import { revenueTerms, useRevenue } from "../components/revenue";
 import { Search } from "../components/search";
@@ -54,7 +54,7 @@ function BreakdownList({ breakdown }: { breakdown: Breakdown }) {
       remark={breakdown.columns.some(([, , kind]) => kind === "share") ? texts.request.shareOfAll : undefined} className="wide" actions={
       <a class="quiet-button" href={addressWith({ view: "overview" })} onClick={follow}>{t.back}</a>}>
       <Search value={search} />
-      <Async loaded={withTotal(loaded, totals)} lines={12} isEmpty={({ rows }) => !rows.length} empty={search ? texts.states.emptySearch(search) : breakdown.ofGeoDatabase && <NoPlaces countries={{ name: "country" }} />}>
+      <Async loaded={withTotal(loaded, totals)} lines={12} isEmpty={({ rows }) => !rows.length} empty={search ? texts.states.emptySearch(search) : <NoRows breakdown={breakdown} />}>
         {({ rows, total, comparison }) => (
           <>
             <DataTable label={breakdown.label} columns={[...columnsOf(breakdown, visitors), ...revenue.columns, ...changeColumn<Row>([breakdown.value, breakdown.valueLabel], comparison?.rows, before)]} rows={rows as unknown as Row[]} sort={sort}

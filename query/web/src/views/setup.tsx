@@ -9,6 +9,7 @@ import { Imports } from "../components/setup/imports";
 import { Keys } from "../components/setup/keys";
 import { MoneyProperties } from "../components/setup/money_properties";
 import { Organization } from "../components/setup/organization";
+import { PathGroups } from "../components/setup/path_groups";
 import { People } from "../components/setup/people";
 import { Privacy } from "../components/setup/privacy";
 import { Reports } from "../components/setup/reports";
@@ -36,6 +37,7 @@ interface Section {
 const OF_WEBSITE: Section[] = [
   { id: "tag", label: t.tagAndTrackers, icon: "code", section: TagAndTrackers },
   { id: "money", label: t.money.title, icon: "coins", section: MoneyProperties },
+  { id: "path-groups", label: t.pathGroups.title, icon: "layers", section: PathGroups, ofRecords: true },
   { id: "alerts", label: moreTexts.alerts.title, icon: "bell", section: Alerts, ofRecords: true },
   { id: "channels", label: moreTexts.channels.title, icon: "megaphone", section: Channels, ofRecords: true },
   { id: "reports", label: moreTexts.reports.title, icon: "mail", section: Reports, ofRecords: true },

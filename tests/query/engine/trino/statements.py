@@ -21,6 +21,7 @@ from query.request.subject import SubjectKind
 from query.sql.aggregates import AGGREGATES
 from query.standard.query_types import QUERY_TYPES
 from schemas.kinds import ALL_KINDS
+from schemas.registry import PathGroup
 from tests.query.engine.trino.coordinator import Coordinator, coordinator
 from tests.query.lake import (
     a_click,
@@ -38,6 +39,7 @@ from tests.query.query_service import NOVEMBER, InProcessService, start_service
 STORED = Path(__file__).parent / "statements.sql"
 STORED_NAMES = (
     *("link_clicks_by_day", "outbound_domains", "top_pages", "custom_events_recent"),
+    *("top_path_groups", "top_folders"),
     *("session_duration_distribution", "aggregates", "operators", "properties", "weekly"),
     *("day_of_week", "median_visit_duration"),
 )
@@ -55,6 +57,8 @@ def all_statements() -> Texts:
         service = start_service(Path(folder), engine=played.address, engine_mb=0)
         try:
             service.holds(*_one_row_of_each_table())
+            service.store.create(_a_path_group())
+            service.follower.refresh()
             asked = chain(_standard(service), _custom(service), _metrics(service))
             return _recorded(played, asked)
         finally:
@@ -72,6 +76,12 @@ def _one_row_of_each_table() -> list[Any]:
     assert {row.table for row in rows} == {kind.table for kind in ALL_KINDS}
     rows += [a_quarantined_item(), ledger_counts(stored=1)]
     return rows
+
+
+def _a_path_group() -> PathGroup:
+    owner = {"organization_id": "acme", "website_id": "shop"}
+    paths = ("/blog", "/blog/*")
+    return PathGroup(id="pgrp_1", name="Blog", paths=paths, created_at=1, updated_at=1, **owner)
 
 
 def _recorded(played: Coordinator, names: Iterable[str]) -> Texts:

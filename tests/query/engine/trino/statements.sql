@@ -157,6 +157,110 @@ GROUP BY
 ORDER BY
   quarter;
 
+-- top_path_groups
+WITH scoped AS (
+  SELECT
+    visitor_hash,
+    name,
+    CASE
+      WHEN website_id = 'shop'
+      AND (
+        path = '/blog' OR path LIKE '/blog/%' ESCAPE '!'
+      )
+      THEN CAST('Blog' AS VARCHAR)
+    END AS path_group
+  FROM (
+    SELECT
+      website_id,
+      ts,
+      visitor_hash,
+      name,
+      path,
+      is_bot
+    FROM events FOR VERSION AS OF 1
+    WHERE
+      day BETWEEN CAST('2026-11-10' AS DATE) AND CAST('2026-11-10' AS DATE)
+  ) AS stored
+  WHERE
+    website_id = 'shop'
+    AND ts >= TIMESTAMP '2026-11-01 00:00:00.000000 UTC'
+    AND ts < TIMESTAMP '2026-12-01 00:00:00.000000 UTC'
+    AND is_bot IS DISTINCT FROM TRUE
+), result AS (
+  SELECT
+    path_group AS row_name,
+    COUNT(*) AS row_pageviews,
+    COUNT(DISTINCT visitor_hash) AS row_visitors,
+    COUNT(DISTINCT visitor_hash) AS percentage_part,
+    SUM(COUNT(DISTINCT visitor_hash)) OVER () AS percentage_whole
+  FROM scoped
+  WHERE
+    name IN ('screen_view', 'pageview') AND NOT (path_group IS NULL)
+  GROUP BY
+    path_group
+)
+SELECT
+  result.*,
+  COUNT(*) OVER () AS total_rows
+FROM result
+ORDER BY
+  row_visitors DESC,
+  row_pageviews DESC,
+  row_name
+OFFSET 0
+LIMIT 100;
+
+-- top_folders
+WITH scoped AS (
+  SELECT
+    visitor_hash,
+    name,
+    CASE
+      WHEN STRPOS(SUBSTR(path, 2), '/') > 0
+      THEN SUBSTR(path, 1, STRPOS(SUBSTR(path, 2), '/'))
+      ELSE path
+    END AS folder
+  FROM (
+    SELECT
+      website_id,
+      ts,
+      visitor_hash,
+      name,
+      path,
+      is_bot
+    FROM events FOR VERSION AS OF 1
+    WHERE
+      day BETWEEN CAST('2026-11-10' AS DATE) AND CAST('2026-11-10' AS DATE)
+  ) AS stored
+  WHERE
+    website_id = 'shop'
+    AND ts >= TIMESTAMP '2026-11-01 00:00:00.000000 UTC'
+    AND ts < TIMESTAMP '2026-12-01 00:00:00.000000 UTC'
+    AND is_bot IS DISTINCT FROM TRUE
+), result AS (
+  SELECT
+    folder AS row_name,
+    COUNT(*) AS row_pageviews,
+    COUNT(DISTINCT visitor_hash) AS row_visitors,
+    COUNT(DISTINCT visitor_hash) AS percentage_part,
+    SUM(COUNT(DISTINCT visitor_hash)) OVER () AS percentage_whole
+  FROM scoped
+  WHERE
+    name IN ('screen_view', 'pageview') AND NOT (folder IS NULL)
+  GROUP BY
+    folder
+)
+SELECT
+  result.*,
+  COUNT(*) OVER () AS total_rows
+FROM result
+ORDER BY
+  row_visitors DESC,
+  row_pageviews DESC,
+  row_name
+OFFSET 0
+LIMIT 100;
+
 -- session_duration_distribution
 WITH scoped AS (
   SELECT

@@ -1,0 +1,34 @@
+"""Path groups."""
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0030"
+down_revision = "0029"
+
+OWNERS = {"organization_id": "organizations", "website_id": "websites"}
+
+
+def upgrade() -> None:
+    op.create_table(
+        "path_groups",
+        sa.Column("id", sa.String(32), nullable=False),
+        *(sa.Column(owner, sa.String(32), nullable=False) for owner in OWNERS),
+        sa.Column("created_at", sa.BigInteger(), nullable=False),
+        sa.Column("updated_at", sa.BigInteger(), nullable=False),
+        sa.Column("name", sa.String(255), nullable=False),
+        sa.Column("paths", sa.JSON(), nullable=False),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_path_groups")),
+        sa.UniqueConstraint("website_id", "name", name=op.f("uq_path_groups_name")),
+        *(
+            sa.ForeignKeyConstraint(
+                [owner],
+                [f"{table}.id"],
+                name=op.f(f"fk_path_groups_{owner}_{table}"),
+                ondelete="CASCADE",
+            )
+            for owner, table in OWNERS.items()
+        ),
+    )
+    for owner in OWNERS:
+        op.create_index(op.f(f"ix_path_groups_{owner}"), "path_groups", [owner])
