@@ -78,6 +78,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "alerts": ("saved_records.alerts", "Alerts of websites."),
     "boards": ("saved_records.boards", "Boards of websites."),
     "reports": ("saved_records.reports", "Reports of websites."),
+    "shields": ("saved_records.shields", "Shields of websites."),
     "registry": (
         "registry.registry",
         "Back up, restore or replace the registry: organizations, websites and what they own.",

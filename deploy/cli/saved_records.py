@@ -40,6 +40,7 @@ from schemas.registry import (
     SavedRecord,
     Segment,
     Share,
+    Shield,
     Website,
 )
 from schemas.runtime.clock import now_ms
@@ -57,6 +58,7 @@ COLUMNS: Mapping[type[SavedRecord], Sequence[str]] = {
     Alert: ("id", "websiteId", "name", "condition", "threshold", "every", "mutedUntil"),
     Board: ("id", "websiteId", "name", "createdBy"),
     Report: ("id", "websiteId", "name", "schedule", "hour", "recipients", "paused"),
+    Shield: ("id", "websiteId", "name", "kind", "value"),
 }
 JSON_HELP: Mapping[str, str] = {
     "filters": "JSON array of filters, as in the API.",
@@ -223,4 +225,5 @@ def _members(saved: SavedType, options: Mapping[str, Any]) -> dict[str, Any]:
     alerts,
     boards,
     reports,
+    shields,
 ) = map(_group, SAVED_TYPES)

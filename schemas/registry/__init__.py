@@ -56,6 +56,7 @@ from schemas.registry.saved_records import (
     SavedRecord,
     Segment,
     Share,
+    Shield,
 )
 from schemas.registry.sign_ins import RegistrySignIns, SignInState
 from schemas.registry.snapshot import Snapshot
@@ -104,6 +105,7 @@ __all__ = [
     "Segment",
     "Selector",
     "Share",
+    "Shield",
     "SignInState",
     "Snapshot",
     "Website",

@@ -36,6 +36,7 @@ from schemas.registry.saved_records import (
     SavedRecord,
     Segment,
     Share,
+    Shield,
 )
 
 MAX_CHANGES = 1_000
@@ -72,6 +73,7 @@ class Contents(Struct, frozen=True):
     alerts: Sequence[Alert] = ()
     boards: Sequence[Board] = ()
     reports: Sequence[Report] = ()
+    shields: Sequence[Shield] = ()
     accounts: Sequence[Account] = ()
     members: Sequence[Member] = ()
     erasures: Sequence[Erasure] = ()

@@ -22,7 +22,7 @@ from schemas.registry.records import (
     ReplayState,
     Website,
 )
-from schemas.registry.saved_records import SAVED_RECORDS, SavedRecord
+from schemas.registry.saved_records import SAVED_RECORDS, SavedRecord, Shield
 from schemas.registry.transaction import RecordConflict, WriteTransaction
 
 MAX_RECORDS: Mapping[type[Record], int] = {
@@ -34,6 +34,7 @@ MAX_RECORDS: Mapping[type[Record], int] = {
     Erasure: 100_000,
     Replay: 100,
     **dict.fromkeys(SAVED_RECORDS, 1_000),
+    Shield: 500,
 }
 """Maximum websites, links, keys, people, imports, erasures and replays of an organization, and
 saved records of a website."""

@@ -27,6 +27,7 @@ BODIES: Mapping[str, Mapping[str, Any]] = {
     "alerts": {"condition": "nothing"},
     "boards": {"tiles": [{"text": "a"}]},
     "reports": {},
+    "shields": {"kind": "country", "value": "DE"},
 }
 NAMES = count()
 

@@ -33,6 +33,7 @@ def test_the_demo_has_saved_records(tmp_path: Path) -> None:
         "alerts": 0,
         "boards": 0,
         "reports": 0,
+        "shields": 0,
     }
 
 
