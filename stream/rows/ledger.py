@@ -93,7 +93,10 @@ class LedgerCounts:
     ) -> None:
         """Count one received item as dropped by a shield, in the entry of that shield."""
         if offset >= self._since.get(partition, 0):
-            self._entry(subject, received_ms, partition).received -= 1
+            received = self._entry(subject, received_ms, partition)
+            received.received -= 1
+            if not received.received:  # before anything else is counted in it
+                del self._entries[subject, received_ms // HOUR_MS * HOUR_MS, partition, ""]
             sums = self._entry(subject, received_ms, partition, reason)
             sums.received += 1
             sums.dropped += 1

@@ -10,9 +10,10 @@ from schemas.registry import Shield
 from schemas.registry.saved_record_index import SavedRecordIndex
 from schemas.tables import EVENTS, LEDGER, VITALS
 from stream.enrich.rules.lookups import Lookups
+from stream.recovery.ledger_balance import check_balance
 from stream.writing.batch_writer import BatchWriter, WriteResult
 from tests.stream import builders
-from tests.stream.builders import NOON_MS, a_message, an_envelope, balance, rows
+from tests.stream.builders import NOON_MS, a_message, an_envelope, rows
 
 LEDGER_COLUMNS = ("received", "stored", "dropped", "drop_reason")
 
@@ -136,7 +137,7 @@ def test_rows_of_a_batch_are_dropped_and_counted_under_their_shield(tmp_path: Pa
         ("w2", 3, 3, 0, None),
         ("w3", 3, 3, 0, None),
     ]
-    balance(config)
+    assert list(check_balance(config)) == []
 
 
 def test_other_kinds_of_items_are_dropped_as_well(tmp_path: Path) -> None:
@@ -199,4 +200,4 @@ def test_a_batch_that_is_written_again_is_counted_once(tmp_path: Path, step: str
         (1, 0, 1, "shield shld_path"),
         (1, 1, 0, None),
     ]
-    balance(config)
+    assert list(check_balance(config)) == []
