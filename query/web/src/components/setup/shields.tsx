@@ -15,7 +15,7 @@ import { Snippet } from "../request_dialog";
 import { Async } from "../states";
 import { FormDialog, type Input } from "./form_dialog";
 
-type Shield = Schemas["ShieldResponse"];
+type Shield = Schemas["ShieldResponse"]["data"];
 type Counts = Record<string, number>;
 
 const t = moreTexts.setup.shields;
@@ -25,8 +25,7 @@ const REASON = "drop_reason";
 
 /** How many items were dropped in a period, by drop reason. */
 async function droppedIn(preset: string, query: Record<string, string>, signal: AbortSignal): Promise<Counts> {
-  const filters = [{ field: REASON, operator: "starts_with", value: "shield " }];
-  const body = { preset, timezone: timezone.value, metrics: ["dropped"], dimensions: [REASON], filters, limit: 1000 };
+  const body = { preset, timezone: timezone.value, metrics: ["dropped"], dimensions: [REASON], limit: 1000 };
   const { data } = await fetchJson<{ data: Record<string, string | number>[] }>("/v1/query/metrics", { query, body, signal });
   return Object.fromEntries(data.map((row) => [String(row[REASON]), Number(row.dropped)]));
 }
