@@ -38,7 +38,7 @@ class LedgerEntry(Struct):
 
 
 LedgerKey = tuple[str | None, int, int, str]
-"""Subject, hour as Unix milliseconds, partition, and why the collector or a shield dropped the items."""
+"""Subject, hour as Unix milliseconds, partition, and why collector or shield dropped the items."""
 
 
 class LedgerCounts:
