@@ -477,7 +477,7 @@ class Report(SavedRecord, frozen=True, rename="camel", kw_only=True):
 
 
 SHIELD_KINDS = ("address", "country", "host", "path", "agent", "referrer")
-"""What a shield compares its value with; see `stream/rows/shielded_rows.py`."""
+"""What a shield compares its value with; see `stream/writing/shielded_rows.py`."""
 
 
 class Shield(SavedRecord, frozen=True, rename="camel", kw_only=True):

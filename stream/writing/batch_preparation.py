@@ -13,8 +13,8 @@ from stream.rows.decoder import decode_batch
 from stream.rows.kafka_message import KafkaMessage
 from stream.rows.ledger import LedgerCounts
 from stream.rows.quarantine import QuarantineEntry
-from stream.rows.shielded_rows import drop_shielded
 from stream.storage.delta_commit import OffsetUpdates
+from stream.writing.shielded_rows import drop_shielded
 from stream.writing.writer_role import CommittedOffsets, WriterRole
 
 

@@ -53,7 +53,6 @@ from stream.rows.erased_rows import ERASED_REASON, without_erased_payloads
 from stream.rows.kafka_message import KafkaMessage
 from stream.rows.ledger import LedgerCounts
 from stream.rows.quarantine import OffsetRange, QuarantineEntry, QuarantineStage
-from stream.rows.shielded_rows import SHIELD, metric_label
 from stream.runtime.allocator import trim_memory
 from stream.runtime.errors import RetriesExhausted, TopicReplaced
 from stream.state.id_index import MemoryBudget
@@ -63,6 +62,7 @@ from stream.writing.batch_preparation import prepare_batch
 from stream.writing.erased_items import drop_erased
 from stream.writing.new_messages import ExplainedGaps, find_new_messages
 from stream.writing.quarantine_replays import find_replays
+from stream.writing.shielded_rows import SHIELD, metric_label
 from stream.writing.side_tables import (
     BatchOffsets,
     commit_ledger,

@@ -10,6 +10,7 @@ server that names no visitor match nothing.
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from ipaddress import ip_address, ip_network
 from typing import Any
 
@@ -85,9 +86,7 @@ def shielded_rows(rows: RowBatch, lookups: Lookups) -> Mapping[int, Shield]:
         column = _compared(rows, kind)
         if column is None:
             continue
-        matches = combined(subjects, column).mapped(
-            lambda pair, kind=kind: _matches(of_website.get(pair[0], {}), kind, pair[1])
-        )
+        matches = combined(subjects, column).mapped(partial(_of_pair, of_website, kind))
         for index in matches.where(bool).nonzero()[0].tolist():
             received_ms = rows.envelopes[index].received_ms
             for shield in matches[index]:
@@ -169,7 +168,12 @@ def _pattern(shield: Shield) -> str:
     return sub_domains + re.escape(value)
 
 
-def _matches(matchers: Matchers, kind: str, value: str | None) -> Matches:
+def _of_pair(
+    of_website: Mapping[str, Matchers], kind: str, pair: tuple[str, str | None]
+) -> Matches:
+    """The shields of one kind that match a pair of website and value."""
+    website, value = pair
+    matchers = of_website.get(website, {})
     return matchers[kind][value] if value and kind in matchers else ()
 
 
