@@ -129,6 +129,7 @@ async def _run(settings: Settings, name: str, role: WorkerRole, hand_over: HandO
         geo_database,
         lambda website: _website_domain(follower, website),
         lambda: follower.snapshot.tombstones,
+        lambda: follower.snapshot.saved,
     )
     memory_budget = MemoryBudget.of(settings)
     writers, damaged_tables = await asyncio.to_thread(

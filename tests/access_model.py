@@ -35,6 +35,7 @@ from schemas.registry import (
     Segment,
     Selector,
     Share,
+    Shield,
     Website,
 )
 from schemas.registry.validation import new_key
@@ -57,6 +58,7 @@ SAVED: Mapping[str, tuple[type[SavedRecord], Mapping[str, Any]]] = {
     "reports": (Report, {"name": "a"}),
     "error_statuses": (ErrorStatus, {"message": "m", "status": "ignored"}),
     "path_groups": (PathGroup, {"name": "a", "paths": ("/a",)}),
+    "shields": (Shield, {"name": "a", "kind": "country", "value": "DE"}),
 }
 """Saved records by their route: class and fields."""
 A_KEY: Mapping[str, Any] = {"scopes": ("read:data",), "secret_hash": "0" * 64}

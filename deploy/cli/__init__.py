@@ -80,6 +80,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "reports": ("saved_records.reports", "Reports of websites."),
     "error-statuses": ("saved_records.error_statuses", "Error statuses of websites."),
     "path-groups": ("saved_records.path_groups", "Path groups of websites."),
+    "shields": ("saved_records.shields", "Shields of websites."),
     "registry": (
         "registry.registry",
         "Back up, restore or replace the registry: organizations, websites and what they own.",

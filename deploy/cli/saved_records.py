@@ -1,6 +1,6 @@
 """`tidemark goals`, `segments`, `annotations`, `money`, `shares`, `funnels`, `aliases`,
-`explorations`, `channels`, `alerts`, `boards`, `reports`,
-`error-statuses` and `path-groups`.
+`explorations`, `channels`, `alerts`, `boards`, `reports`, `error-statuses`, `path-groups` and
+`shields`.
 """
 
 import sys
@@ -43,6 +43,7 @@ from schemas.registry import (
     SavedRecord,
     Segment,
     Share,
+    Shield,
     Website,
 )
 from schemas.runtime.clock import now_ms
@@ -62,6 +63,7 @@ COLUMNS: Mapping[type[SavedRecord], Sequence[str]] = {
     ErrorStatus: ("id", "websiteId", "message", "errorType", "status", "release"),
     Report: ("id", "websiteId", "name", "schedule", "hour", "recipients", "paused"),
     PathGroup: ("id", "websiteId", "name", "paths"),
+    Shield: ("id", "websiteId", "name", "kind", "value"),
 }
 JSON_HELP: Mapping[str, str] = {
     "filters": "JSON array of filters, as in the API.",
@@ -231,4 +233,5 @@ def _members(saved: SavedType, options: Mapping[str, Any]) -> dict[str, Any]:
     reports,
     error_statuses,
     path_groups,
+    shields,
 ) = map(_group, SAVED_TYPES)

@@ -38,6 +38,7 @@ from schemas.registry import (
     SavedRecord,
     Segment,
     Share,
+    Shield,
     Website,
 )
 from schemas.registry.channel_secrets import seal_channel_fields, with_signing_secret
@@ -335,6 +336,14 @@ SAVED_TYPES = (
         "the oldest group comes first.",
         {"name": "Blog", "paths": ["/blog", "/blog/*"]},
         {"paths": ["/blog", "/blog/*", "/news/*"]},
+    ),
+    SavedType(
+        Shield,
+        "A rule for what the website does not count. Items received after it was saved that match "
+        "it are answered as any, dropped and counted in the ledger, under the drop reason `shield` "
+        "and its id. Imports, and what is stored already, stay.",
+        {"name": "Office", "kind": "address", "value": "203.0.113.0/24"},
+        {"name": "Staging", "kind": "host", "value": "*.staging.shop.example"},
     ),
 )  # fmt: skip
 

@@ -6,7 +6,9 @@ Raises Malformed with the field and the rule.
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from functools import singledispatch
+from functools import cache, singledispatch
+from importlib.resources import files
+from ipaddress import ip_network
 from math import isfinite
 from typing import Any, TypeVar
 
@@ -56,6 +58,7 @@ from schemas.registry import (
     SavedRecords,
     Segment,
     Share,
+    Shield,
 )
 from schemas.registry.allowed_origins import validate_origins
 from schemas.registry.channel_secrets import open_channel_field
@@ -311,6 +314,52 @@ def _error_status(status: ErrorStatus) -> ErrorStatus:
     if status.status == "ignored" and status.release is not None:
         raise Malformed("'release' is of 'resolved' errors; leave it out for ignored ones")
     return status
+
+
+@_validate.register
+def _shield(shield: Shield) -> Shield:
+    value = validate_text("value", shield.value, 2048)
+    if shield.kind == "address":
+        value = _network(value)
+    elif shield.kind == "country":
+        value = value.upper()
+        if value not in country_codes():
+            raise Malformed(f"'value' is '{value[:40]}'; give a code of ISO 3166, such as DE")
+    elif not value.strip("*/."):
+        raise Malformed(f"'value' is '{value[:40]}', which matches everything; give some text")
+    elif shield.kind == "path" and value[0] not in "/*":
+        raise Malformed(f"'value' is '{value[:40]}'; a path begins with / or *")
+    elif shield.kind in ("host", "referrer"):
+        value = value.lower()
+        if re.search(r"[/:\s]", value):
+            raise Malformed(f"'value' is '{value[:40]}'; give a host name, such as *.example.com")
+    return replace(shield, name=validate_name("name", shield.name), value=value)
+
+
+def _network(text: str) -> str:
+    """The normal form of a network that is not narrower than an address is kept."""
+    try:
+        network = ip_network(text, strict=False)
+    except ValueError:
+        raise Malformed(
+            f"'value' is '{text[:60]}'; give a network, such as 203.0.113.0/24"
+        ) from None
+    widest = 24 if network.version == 4 else 48
+    if network.prefixlen > widest:
+        wider = network.supernet(new_prefix=widest)
+        raise Malformed(
+            f"'value' is '{text[:60]}', but the collector cuts addresses to /{widest}; give {wider}"
+        )
+    if not network.prefixlen:
+        raise Malformed(f"'value' is '{text[:60]}', which matches everything; give a network")
+    return str(network)
+
+
+@cache
+def country_codes() -> frozenset[str]:
+    """The codes of ISO 3166, from the time zone database."""
+    lines = (files("tzdata") / "zoneinfo" / "iso3166.tab").read_text("utf-8").splitlines()
+    return frozenset(line[:2] for line in lines if line and not line.startswith("#"))
 
 
 @_validate.register

@@ -58,6 +58,7 @@ from schemas.registry.saved_records import (
     SavedRecord,
     Segment,
     Share,
+    Shield,
 )
 from schemas.registry.sign_ins import RegistrySignIns, SignInState
 from schemas.registry.snapshot import Snapshot
@@ -108,6 +109,7 @@ __all__ = [
     "Segment",
     "Selector",
     "Share",
+    "Shield",
     "SignInState",
     "Snapshot",
     "Website",

@@ -38,6 +38,7 @@ from schemas.registry.saved_records import (
     SavedRecord,
     Segment,
     Share,
+    Shield,
 )
 
 MAX_CHANGES = 1_000
@@ -76,6 +77,7 @@ class Contents(Struct, frozen=True):
     reports: Sequence[Report] = ()
     error_statuses: Sequence[ErrorStatus] = ()
     path_groups: Sequence[PathGroup] = ()
+    shields: Sequence[Shield] = ()
     accounts: Sequence[Account] = ()
     members: Sequence[Member] = ()
     erasures: Sequence[Erasure] = ()

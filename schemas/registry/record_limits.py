@@ -22,7 +22,7 @@ from schemas.registry.records import (
     ReplayState,
     Website,
 )
-from schemas.registry.saved_records import SAVED_RECORDS, PathGroup, SavedRecord
+from schemas.registry.saved_records import SAVED_RECORDS, PathGroup, SavedRecord, Shield
 from schemas.registry.transaction import RecordConflict, WriteTransaction
 
 MAX_RECORDS: Mapping[type[Record], int] = {
@@ -35,6 +35,7 @@ MAX_RECORDS: Mapping[type[Record], int] = {
     Replay: 100,
     **dict.fromkeys(SAVED_RECORDS, 1_000),
     PathGroup: 50,
+    Shield: 500,
 }
 """Maximum websites, links, keys, people, imports, erasures and replays of an organization, and
 saved records of a website. A query compares each row with the paths of all path groups."""

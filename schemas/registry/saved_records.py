@@ -1,5 +1,5 @@
 """Saved records of a website: goals, segments, annotations, money properties, shares, funnels,
-aliases, explorations, channels, alerts, boards, reports, statuses of errors and path groups.
+aliases, explorations, channels, alerts, boards, reports, statuses of errors, path groups, shields.
 
 Queries use them by id or name. A field is declared here once: the columns of the database, the
 bodies of the HTTP interface and the options of the command line are made from these structs.
@@ -536,6 +536,35 @@ class ErrorStatus(SavedRecord, frozen=True, rename="camel", kw_only=True):
     created_by: Annotated[str, _text("who created it; null from the command line")] | None = None
 
 
+SHIELD_KINDS = ("address", "country", "host", "path", "agent", "referrer")
+"""What a shield compares its value with; see `stream/writing/shielded_rows.py`."""
+
+
+class Shield(SavedRecord, frozen=True, rename="camel", kw_only=True):
+    """A rule for what a website does not count: items that match it are dropped."""
+
+    plural: ClassVar[str] = "shields"
+    id_prefix: ClassVar[str] = "shld"
+
+    name: RecordName
+    kind: Annotated[
+        str,
+        Meta(
+            pattern=_one_of(*SHIELD_KINDS),
+            max_length=8,
+            description=f"what the value is compared with: {', '.join(SHIELD_KINDS)}",
+        ),
+    ]
+    value: Annotated[
+        str,
+        _text(
+            "a network of /24 (IPv6: /48) or wider, a country code, or a host, path, user agent or "
+            "referring domain; * stands for any characters",
+            2048,
+        ),
+    ]
+
+
 SAVED_RECORDS: tuple[type[SavedRecord], ...] = (
     Goal,
     Segment,
@@ -551,4 +580,5 @@ SAVED_RECORDS: tuple[type[SavedRecord], ...] = (
     Report,
     ErrorStatus,
     PathGroup,
+    Shield,
 )

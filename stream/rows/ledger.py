@@ -38,7 +38,7 @@ class LedgerEntry(Struct):
 
 
 LedgerKey = tuple[str | None, int, int, str]
-"""Subject, hour as Unix milliseconds, partition, and why the collector dropped the items."""
+"""Subject, hour as Unix milliseconds, partition, and why collector or shield dropped the items."""
 
 
 class LedgerCounts:
@@ -85,6 +85,21 @@ class LedgerCounts:
             sums = self._entry(envelope.subject_id, envelope.received_ms, partition, reason)
             sums.received += envelope.count
             sums.dropped += envelope.count
+            sums.drop_reason = reason
+            sums.last_offset = max(sums.last_offset, offset)
+
+    def add_shielded(
+        self, reason: str, subject: str, received_ms: int, partition: int, offset: int
+    ) -> None:
+        """Count one received item as dropped by a shield, in the entry of that shield."""
+        if offset >= self._since.get(partition, 0):
+            received = self._entry(subject, received_ms, partition)
+            received.received -= 1
+            if not received.received:  # before anything else is counted in it
+                del self._entries[subject, received_ms // HOUR_MS * HOUR_MS, partition, ""]
+            sums = self._entry(subject, received_ms, partition, reason)
+            sums.received += 1
+            sums.dropped += 1
             sums.drop_reason = reason
             sums.last_offset = max(sums.last_offset, offset)
 

@@ -14,6 +14,7 @@ from stream.rows.kafka_message import KafkaMessage
 from stream.rows.ledger import LedgerCounts
 from stream.rows.quarantine import QuarantineEntry
 from stream.storage.delta_commit import OffsetUpdates
+from stream.writing.shielded_rows import drop_shielded
 from stream.writing.writer_role import CommittedOffsets, WriterRole
 
 
@@ -40,6 +41,8 @@ def prepare_batch(
     selected = role.select_rows(decoded.rows, offsets, counts)
     enriched, failed = enrich_rows(selected.rows, lookups, role.pipeline)
     rows, unconvertible = to_arrow(enriched)
+    if not role.of_imports:
+        rows = drop_shielded(rows, enriched, unconvertible, lookups, counts)
     quarantined = [*decoded.quarantined, *failed, *unconvertible]
     stored_rows = with_epoch(rows, offsets.epoch)
     return PreparedBatch(stored_rows, quarantined, decoded.replayed, selected.watermarks)

@@ -7,6 +7,7 @@
 | the table holds the item already        | it is a duplicate, with an entry that says so     |
 | its import was deleted                  | it is dropped, also when it was counted as stored |
 | its visitor was erased                  | the same                                          |
+| a shield of its website matches it      | it is dropped before deduplication                |
 | it is sent again from the quarantine    | it leaves the quarantine, unless it is stored     |
 | the disk or the lake refuses            | the batch is retried, then the process ends       |
 | another worker stored these offsets     | fenced: the process ends                          |
@@ -61,6 +62,7 @@ from stream.writing.batch_preparation import prepare_batch
 from stream.writing.erased_items import drop_erased
 from stream.writing.new_messages import ExplainedGaps, find_new_messages
 from stream.writing.quarantine_replays import find_replays
+from stream.writing.shielded_rows import SHIELD, metric_label
 from stream.writing.side_tables import (
     BatchOffsets,
     commit_ledger,
@@ -121,7 +123,7 @@ class BatchWriter:
         """Opened by `assign_topic`, for `assign_partitions`."""
         self._quarantine = LakeTable(settings, QUARANTINE)
         self._ledger = LakeTable(settings, LEDGER)
-        start_at_zero(DROPPED_ITEMS, (*role.drop_reasons, ERASED_REASON, *DROP_REASONS))
+        start_at_zero(DROPPED_ITEMS, (*role.drop_reasons, ERASED_REASON, SHIELD, *DROP_REASONS))
         start_at_zero(QUARANTINED_ITEMS, [self.topic], QuarantineStage)
         start_at_zero(STORED_ROWS, [self.topic], ("stored", "duplicate", "quarantined"))
         memory_budget = memory_budget or MemoryBudget.of(settings)
@@ -241,7 +243,7 @@ class BatchWriter:
             QUARANTINED_ITEMS.labels(self.topic, entry.stage.value).inc()
         log_quarantined(self.topic, quarantined, new.messages)
         for reason, dropped in counts.dropped_by_reason().items():
-            DROPPED_ITEMS.labels(reason).inc(dropped)
+            DROPPED_ITEMS.labels(metric_label(reason)).inc(dropped)
         self._state.commit(resolved, new.offset_updates)
         self._gaps.forget(new.offset_updates)
         nexts = {partition: update.next for partition, update in new.offset_updates.items()}

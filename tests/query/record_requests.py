@@ -29,6 +29,7 @@ BODIES: Mapping[str, Mapping[str, Any]] = {
     "reports": {},
     "error_statuses": {"message": "m", "status": "ignored"},
     "path_groups": {"paths": ["/a/*"]},
+    "shields": {"kind": "country", "value": "DE"},
 }
 NAMES = count()
 

@@ -16,7 +16,17 @@ from tests.web.share_links import share
 from tests.web.test_accessibility import OPENED, views
 
 SETUP_PARTS = (
-    *("money", "alerts", "channels", "reports", "imports", "privacy", "visitors", "system"),
+    *(
+        "money",
+        "alerts",
+        "channels",
+        "reports",
+        "imports",
+        "privacy",
+        "shields",
+        "visitors",
+        "system",
+    ),
     *("websites", "keys", "organization", "audit"),
 )
 TWO_SCALES = {

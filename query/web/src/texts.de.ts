@@ -889,6 +889,16 @@ export const texts: Texts & MoreTexts = {
       remove: "Löschen", removeOne: (name: string) => `${isolate(name)} löschen`,
       confirm: "Ihre Seiten zählen dann zur nächsten passenden Gruppe oder zu keiner. Filter und Analysen mit ihrem Namen finden nichts mehr.",
     },
+    shields: {
+      title: "Ausschlüsse", add: "Ausschluss hinzufügen", hint: "Was zu einem Ausschluss passt, wird wie alles andere beantwortet, aber weder gespeichert noch in Berichten gezählt. Das gilt für alles, was von nun an eintrifft; Importe bleiben vollständig.",
+      none: "Noch gibt es keinen Ausschluss.", kind: "Art", value: "Wert", keptOut: "Ausgeschlossen", removeOne: (name: string) => `${isolate(name)} löschen`, remove: "Löschen",
+      counts: (today: string, week: string, month: string) => `${month} in 30 Tagen, ${week} in 7 Tagen, ${today} heute`,
+      confirm: "Was dazu passt, wird von da an wieder gezählt. Was ausgeschlossen war, ist nirgends gespeichert.",
+      kinds: { address: "Netz des Besuchers", country: "Land", host: "Hostname der Seite", path: "Pfad der Seite", agent: "User-Agent", referrer: "Verweisende Domain" },
+      valueHelp: "Netz: /24 oder größer (IPv6: /48), etwa 203.0.113.0/24. Land: sein Code, etwa DE. Sonst der Text; * steht für beliebige Zeichen.",
+      ownVisits: "Eigene Besuche", ownHint: "Diesen Link in jedem Browser öffnen, dessen Besuche nicht zählen sollen. Das gilt in diesem Browser, bis der zweite Link geöffnet wird.",
+      off: "Diesen Browser nicht mehr zählen", on: "Wieder zählen", parameters: "Abfrageparameter, die nie gespeichert werden, sind eine Einstellung unter Datenschutz.",
+    },
     money: {
       title: "Geld", add: "Betrag hinzufügen", none: "Noch ist kein Betrag gespeichert. Anzugeben sind das Ereignis und die Eigenschaft, in der Bestellungen ihn senden, etwa purchase und properties.total.",
       hint: "Ein Betrag ist eine Eigenschaft eines Ereignisses. Ist einer gespeichert, zeigt die Übersicht Umsatz, Bestellungen und mittlere Bestellung, und Listen zeigen den Umsatz. Bereits gespeicherte Ereignisse zählen mit.",
@@ -1035,7 +1045,7 @@ export const texts: Texts & MoreTexts = {
     kind: "Art", everything: "alles", everybody: "alle", anyKey: "jeder API-Schlüssel", commandLine: "die Kommandozeile", noChanges: "So eine Änderung gibt es nicht.", noKeys: "Noch gibt es keinen API-Schlüssel. Programme, die Daten senden oder lesen, brauchen einen; Personen melden sich ohne an.",
     kinds: {
       website: "Websites", key: "API-Schlüssel", link: "Kurzlinks", goal: "Ziele", segment: "Segmente", funnel: "Funnels", exploration: "Analysen", alias: "Tracking-IDs", share: "Freigaben",
-      annotation: "Notizen", "error status": "Fehlerstatus", "money property": "Geldbeträge", member: "Personen", import: "Importe", organization: "Organisation", alert: "Alarme", channel: "Kanäle", board: "Boards", report: "Berichte", "path group": "Pfadgruppen", erasure: "Löschungen", replay: "Erneut gesendet", deletion: "Fristlöschungen",
+      annotation: "Notizen", "error status": "Fehlerstatus", "money property": "Geldbeträge", member: "Personen", import: "Importe", organization: "Organisation", alert: "Alarme", channel: "Kanäle", board: "Boards", report: "Berichte", "path group": "Pfadgruppen", shield: "Ausschlüsse", erasure: "Löschungen", replay: "Erneut gesendet", deletion: "Fristlöschungen",
     },
     done: {
       lastSignInAt: "Anmeldung", password: "Passwort geändert", passwordReset: "Link für ein neues Passwort erstellt", sessions: "Anmeldungen beendet", secondFactor: "zweiter Faktor",

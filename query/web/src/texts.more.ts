@@ -601,6 +601,16 @@ const english = {
       remove: "Delete", removeOne: (name: string) => `Delete ${isolate(name)}`,
       confirm: "Its pages then count to the next group that fits, or to none. Filters and explorations with its name find nothing any more.",
     },
+    shields: {
+      title: "Shields", add: "Add a shield", hint: "What matches a shield is answered as any other item, but neither stored nor counted in reports. It applies to what arrives from now on; imports are not shielded.",
+      none: "There is no shield yet.", kind: "Kind", value: "Value", keptOut: "Kept out", removeOne: (name: string) => `Delete ${isolate(name)}`, remove: "Delete",
+      counts: (today: string, week: string, month: string) => `${month} in 30 days, ${week} in 7 days, ${today} today`,
+      confirm: "What it matches is counted again from then on. What was kept out is not stored anywhere.",
+      kinds: { address: "Network of the visitor", country: "Country", host: "Host name of the page", path: "Path of the page", agent: "User agent", referrer: "Referring domain" } as Record<string, string>,
+      valueHelp: "Network: /24 or wider (IPv6: /48), as 203.0.113.0/24. Country: its code, as DE. Others: the text, in which * stands for any characters.",
+      ownVisits: "Your own visits", ownHint: "Open this link in each browser whose visits shall not be counted. It holds in that browser until the second link is opened.",
+      off: "Stop counting this browser", on: "Count it again", parameters: "Query parameters that are never stored are a setting of Privacy.",
+    },
     money: {
       title: "Money", add: "Add an amount", none: "No amount is saved yet: add the event and the property in which your orders send one, such as purchase and properties.total.",
       hint: "An amount is a property of an event. Once one is saved, the overview has revenue, orders and the average order, and lists have revenue. Events that are stored already count too.",
@@ -747,7 +757,7 @@ const english = {
     kind: "Of", everything: "everything", everybody: "everybody", anyKey: "any API key", commandLine: "the command line", noChanges: "There is no such change.", noKeys: "There is no API key yet. Programs that send or read data need one; people sign in without.",
     kinds: {
       website: "Websites", key: "API keys", link: "Short links", goal: "Goals", segment: "Segments", funnel: "Funnels", exploration: "Explorations", alias: "Tracking ids", share: "Shared dashboards",
-      annotation: "Annotations", "error status": "Error statuses", "money property": "Amounts of money", member: "People", import: "Imports", organization: "Organization", alert: "Alerts", channel: "Channels", board: "Boards", report: "Reports", "path group": "Path groups", erasure: "Erasures", replay: "Replays", deletion: "Deletions",
+      annotation: "Annotations", "error status": "Error statuses", "money property": "Amounts of money", member: "People", import: "Imports", organization: "Organization", alert: "Alerts", channel: "Channels", board: "Boards", report: "Reports", "path group": "Path groups", shield: "Shields", erasure: "Erasures", replay: "Replays", deletion: "Deletions",
     } satisfies Record<Exclude<AuditKind, "account">, string>,
     done: {
       lastSignInAt: "signed in", password: "changed the password", passwordReset: "made a link for a new password", sessions: "ended the sessions", secondFactor: "second factor",

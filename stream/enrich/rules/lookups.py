@@ -1,9 +1,11 @@
-"""What a batch is looked up in: registrable domain, location, the website's domain, tombstones."""
+"""What a batch is looked up in: registrable domain, location, the website's domain, tombstones,
+saved records."""
 
 from collections.abc import Callable
 
 from publicsuffixlist import PublicSuffixList
 
+from schemas.registry.saved_record_index import SavedRecordIndex
 from schemas.registry.tombstones import NO_TOMBSTONES, Tombstones
 from stream.enrich.rules.cache import GenerationalCache
 from stream.enrich.rules.geo_database import GeoDatabase
@@ -33,9 +35,12 @@ class Lookups:
         geo_database: GeoDatabase | None = None,
         domain_of: Callable[[str], str | None] = lambda website: None,  # noqa: ARG005
         tombstones: Callable[[], Tombstones] = lambda: NO_TOMBSTONES,
+        saved: Callable[[], SavedRecordIndex] = SavedRecordIndex,
     ) -> None:
         self.geo_database = geo_database or GeoDatabase()
         self.domain_of = domain_of
         """The website's domain in the registry."""
         self.tombstones = tombstones
         """Those of the registry now: rows that match are dropped."""
+        self.saved = saved
+        """Saved records of the registry now: shields are among them."""

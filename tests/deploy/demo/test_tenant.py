@@ -35,6 +35,7 @@ def test_the_demo_has_saved_records(tmp_path: Path) -> None:
         "reports": 0,
         "error_statuses": 0,
         "path_groups": 0,
+        "shields": 0,
     }
 
 

@@ -18,6 +18,7 @@ from schemas.registry import (
     SavedRecord,
     Segment,
     Share,
+    Shield,
     Website,
     validation,
 )
@@ -79,6 +80,7 @@ def saved_records(website: Website, suffix: str = "a") -> Sequence[SavedRecord]:
             **common,
         ),
         PathGroup(id=f"pgrp_{suffix}", name="Blog", paths=("/blog", "/blog/*"), **common),
+        Shield(id=f"shld_{suffix}", name="Office", kind="country", value="DE", **common),
     )
 
 

@@ -13,6 +13,7 @@ import { PathGroups } from "../components/setup/path_groups";
 import { People } from "../components/setup/people";
 import { Privacy } from "../components/setup/privacy";
 import { Reports } from "../components/setup/reports";
+import { Shields } from "../components/setup/shields";
 import { System } from "../components/setup/system";
 import { TagAndTrackers } from "../components/setup/tag_and_trackers";
 import { VisitorRights } from "../components/setup/visitor_rights";
@@ -43,6 +44,7 @@ const OF_WEBSITE: Section[] = [
   { id: "reports", label: moreTexts.reports.title, icon: "mail", section: Reports, ofRecords: true },
   { id: "imports", label: t.imports, icon: "upload", section: Imports },
   { id: "privacy", label: t.privacy, icon: "shield", section: Privacy },
+  { id: "shields", label: t.shields.title, icon: "shield", section: Shields },
   { id: "visitors", label: t.rights.tab, icon: "user", section: VisitorRights },
   { id: "system", label: t.system, icon: "activity", section: System },
 ];
