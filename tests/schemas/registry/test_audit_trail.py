@@ -91,6 +91,7 @@ def test_entries_are_those_of_an_organization_a_website_or_a_record(store: Regis
         "alias",
         "exploration",
         "path group",
+        "shield",
     }
     assert (of_key.kind, of_key.website_id) == ("key", website.id)
     assert [change.number for change in older] == [3, 2]
