@@ -7,7 +7,6 @@ union. `null` among the segments stands for the rows of all visitors.
 from collections.abc import Awaitable, Callable, Sequence
 
 from msgspec import Struct
-from sqlglot import select
 
 from query.engine.engine import Engine, Sql
 from query.metrics.dimensions import Dimension
@@ -15,7 +14,7 @@ from query.request.filters import Filter
 from query.request.order import FieldName
 from query.request.segments import filters_of_segment
 from query.sql.fragment import PLACEHOLDER, Fragment, merge_values
-from query.sql.select import ResultForm
+from query.sql.select import ResultForm, render_form
 from schemas.errors import Malformed
 from schemas.registry import SavedRecords, Segment
 from schemas.tables import ColumnType
@@ -76,8 +75,7 @@ async def compile_segments(
             f"CROSS JOIN (SELECT CAST($s{i} AS VARCHAR) AS {SEGMENT}) AS name_of_segment"
         )
         bound |= {f"s{i}_{name}": one for name, one in sql.values.items()} | {f"s{i}": segment.name}
-    around = form.applied_to(select(f"{UNION}.*").from_(UNION))
-    text = around.sql(dialect=engine.dialect, pretty=True, copy=False)
+    text = render_form(form, UNION, engine.dialect)
     union = "\nUNION ALL\n".join(texts)
     text = text.replace(f"FROM {UNION}", f"FROM (\n{union}\n) AS {UNION}")
     return Sql(text, merge_values(bound, values.values))

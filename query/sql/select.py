@@ -82,6 +82,12 @@ def render(select: Select, dialect: type[Dialect]) -> str:
     return make(select, dialect)
 
 
+def render_form(form: ResultForm, relation: str, dialect: type[Dialect]) -> str:
+    """A form of all rows of a relation as text of an engine."""
+    body = exp.select(f"{relation}.*").from_(relation)
+    return form.applied_to(body).sql(dialect=dialect, pretty=True, copy=False)
+
+
 def _text(select: Select, dialect: type[Dialect]) -> str:
     return select_tree(select, dialect).sql(dialect=dialect, pretty=True, copy=False)
 

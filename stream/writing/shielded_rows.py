@@ -159,7 +159,10 @@ def _pattern(shield: Shield) -> str:
     """The regular expression of a shield, for whole texts."""
     value = shield.value
     if "*" in value:
-        return ".*".join(map(re.escape, re.split(r"\*+", value)))
+        first, *middle, last = map(re.escape, re.split(r"\*+", value))
+        # Of each text between stars the first place is taken, without trying others: texts of
+        # strangers would else take minutes.
+        return first + "".join(f"(?>.*?{text})" for text in middle) + f".*{last}"
     if shield.kind == "path":
         return re.escape(page_cache[value].path or value)
     if shield.kind == "agent":

@@ -200,9 +200,9 @@ def test_groups_without_end_are_refused(service: InProcessService) -> None:
 
 
 def test_properties_are_only_of_tables_that_have_them(service: InProcessService) -> None:
-    reply = service.custom("errors", [COUNT], filters=[condition("properties.a", "eq", "x")])
+    reply = service.custom("vitals", [COUNT], filters=[condition("properties.a", "eq", "x")])
 
-    assert reply.json["error"].startswith("Unknown column 'properties.a' in table 'errors'")
+    assert reply.json["error"].startswith("Unknown column 'properties.a' in table 'vitals'")
 
 
 @pytest.mark.parametrize("depth", [5, 200, 300, 400, 500, 800])

@@ -205,3 +205,11 @@ def test_a_batch_that_is_written_again_is_counted_once(tmp_path: Path, step: str
         (1, 1, 0, None),
     ]
     assert list(check_balance(config)) == []
+
+
+@pytest.mark.parametrize("end", ["", "b"])
+def test_a_value_of_many_stars_costs_no_more_than_another(tmp_path: Path, end: str) -> None:
+    """With backtracking this text would take hours."""
+    shield = a_shield("path", "/" + "*a" * 1000 + end)
+
+    assert is_dropped(tmp_path, shield, {"path": f"/{'a' * 1500}"}) is (end == "")
