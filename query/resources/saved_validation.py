@@ -312,7 +312,7 @@ def _board(board: Board) -> Board:
 @_validate.register
 def _error_status(status: ErrorStatus) -> ErrorStatus:
     if status.status == "ignored" and status.release is not None:
-        raise Malformed("'release' is of 'resolved' errors; leave it out for ignored ones")
+        raise Malformed("'release' is of 'resolved' errors; give null for ignored ones")
     return status
 
 
@@ -325,10 +325,12 @@ def _shield(shield: Shield) -> Shield:
         value = value.upper()
         if value not in country_codes():
             raise Malformed(f"'value' is '{value[:40]}'; give a code of ISO 3166, such as DE")
-    elif not value.strip("*/."):
+    elif not value.strip("*/.") and (shield.kind != "path" or "*" in value):
         raise Malformed(f"'value' is '{value[:40]}', which matches everything; give some text")
-    elif shield.kind == "path" and value[0] not in "/*":
-        raise Malformed(f"'value' is '{value[:40]}'; a path begins with / or *")
+    elif shield.kind == "path" and (value[0] not in "/*" or not {*"?#"}.isdisjoint(value)):
+        raise Malformed(
+            f"'value' is '{value[:40]}'; a path begins with / or *, and has neither ? nor #"
+        )
     elif shield.kind in ("host", "referrer"):
         value = value.lower()
         if re.search(r"[/:\s]", value):

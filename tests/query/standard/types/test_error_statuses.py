@@ -180,7 +180,7 @@ def test_an_ignored_status_has_no_release(service: InProcessService) -> None:
 
     assert (reply.status, reply.json["error"]) == (
         400,
-        "'release' is of 'resolved' errors; leave it out for ignored ones",
+        "'release' is of 'resolved' errors; give null for ignored ones",
     )
 
 
