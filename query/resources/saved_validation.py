@@ -331,6 +331,8 @@ def _shield(shield: Shield) -> Shield:
         raise Malformed(
             f"'value' is '{value[:40]}'; a path begins with / or *, and has neither ? nor #"
         )
+    elif shield.kind == "path":
+        value = value.rstrip("/") or "/"  # paths are stored without a slash at the end
     elif shield.kind in ("host", "referrer"):
         value = value.lower()
         if re.search(r"[/:\s]", value):

@@ -25,6 +25,7 @@ def a_shield(kind: str, value: str) -> Shield:
         ("host", "*.Shop.example", "*.shop.example"),
         ("path", "/admin/*", "/admin/*"),
         ("path", "/", "/"),
+        ("path", "/users/*/", "/users/*"),
         ("agent", "uptimer", "uptimer"),
         ("referrer", "spam.example", "spam.example"),
     ],
