@@ -26,6 +26,8 @@ def put_tracker_fields(rows: RowBatch, lookups: Lookups) -> None:  # noqa: ARG00
             rows.columns[name] = [None if text == ABSENT else text for text in texts]
     if rows.has_column("level"):
         rows.columns["level"] = [level or "error" for level in rows.columns["level"]]
+    if rows.has_column("release"):
+        rows.columns["release"] = [release or None for release in rows.columns["release"]]
 
 
 def canonical_json(raw: Raw) -> str:

@@ -15,6 +15,13 @@ def test_an_error_is_of_level_error_unless_it_says_otherwise() -> None:
     assert facts({"message": "m", "level": "warning"}, "level", kind=ERROR_REPORT) == ("warning",)
 
 
+@pytest.mark.parametrize(("sent", "stored"), [("2.4.1", "2.4.1"), ("", None), (None, None)])
+def test_an_empty_release_is_none(sent: str | None, stored: str | None) -> None:
+    item = {"message": "m", "release": sent}
+
+    assert facts(item, "release", kind=ERROR_REPORT) == (stored,)
+
+
 def test_timings_of_a_page_view_are_carried_over_in_milliseconds() -> None:
     timings = {
         "load_time": 1200,
