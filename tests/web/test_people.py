@@ -241,7 +241,7 @@ def test_an_analyst_saves_goals_and_shares_nothing(browser: Dashboard) -> None:
     person = member(browser.tenant, "nils@shop.example", role="analyst")
     browser.take_cookies(person.accepted)
     browser.open("setup")
-    assert browser.tab.js(SECTIONS) == ["Alerts", "Channels", "Reports"]
+    assert browser.tab.js(SECTIONS) == ["Path groups", "Alerts", "Channels", "Reports"]
     browser.open("goals")
     assert "Share" not in views(browser)
     browser.press("New goal", "main")
