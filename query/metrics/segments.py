@@ -4,6 +4,7 @@ Each segment is a statement of its own, as a visitor may be in several of them; 
 union. `null` among the segments stands for the rows of all visitors.
 """
 
+import re
 from collections.abc import Awaitable, Callable, Sequence
 
 from msgspec import Struct
@@ -40,15 +41,15 @@ def select_segments(
     """The segments by id or name; Malformed for one that is unknown or given twice."""
     selected: list[SelectedSegment] = []
     for i, reference in enumerate(references):
-        one = SelectedSegment(None)
+        selection = SelectedSegment(None)
         if reference is not None:
             filters = filters_of_segment(reference, saved, f"segments[{i}]")
             segment = saved.find(Segment, reference)
-            one = SelectedSegment(segment.name if segment else reference, filters)
-        if one.name in [before.name for before in selected]:
-            text = "null" if one.name is None else f"'{one.name[:60]}'"
+            selection = SelectedSegment(segment.name if segment else reference, filters)
+        if selection.name in [other.name for other in selected]:
+            text = "null" if selection.name is None else f"'{selection.name[:60]}'"
             raise Malformed(f"'segments[{i}]' is {text} again; give each segment once")
-        selected.append(one)
+        selected.append(selection)
     return tuple(selected)
 
 
@@ -74,7 +75,7 @@ async def compile_segments(
             f"SELECT {selected} FROM (\n{_renamed(sql, i)}\n) AS rows_of_segment "  # noqa: S608
             f"CROSS JOIN (SELECT CAST($s{i} AS VARCHAR) AS {SEGMENT}) AS name_of_segment"
         )
-        bound |= {f"s{i}_{name}": one for name, one in sql.values.items()} | {f"s{i}": segment.name}
+        bound |= {f"s{i}_{name}": value for name, value in sql.values.items()} | {f"s{i}": segment.name}
     text = render_form(form, UNION, engine.dialect)
     union = "\nUNION ALL\n".join(texts)
     text = text.replace(f"FROM {UNION}", f"FROM (\n{union}\n) AS {UNION}")
@@ -83,6 +84,9 @@ async def compile_segments(
 
 def _renamed(sql: Sql, position: int) -> str:
     """The text with the position of its segment in the names of its values."""
-    return PLACEHOLDER.sub(
-        lambda m: f"$s{position}_{m[1]}" if m[1] in sql.values else m[0], sql.text
-    )
+
+    def renamed(match: re.Match[str]) -> str:
+        name = match[1]
+        return f"$s{position}_{name}" if name in sql.values else match[0]
+
+    return PLACEHOLDER.sub(renamed, sql.text)

@@ -6,8 +6,10 @@ from pathlib import Path
 import pytest
 from argon2 import PasswordHasher
 
+from query import dependencies
 from query.resources import person_sign_in
 from schemas.registry import passwords
+from tests.installation import PATIENCE
 from tests.query.query_service import InProcessService, reused, start_service
 
 
@@ -18,6 +20,14 @@ def quick_passwords() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(passwords, "_HASHER", hasher)
         patch.setattr(person_sign_in, "DECOY_HASH", hasher.hash("of nobody"))
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def patient_registry() -> Iterator[None]:
+    """A busy machine is no fault of the registry."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(dependencies, "REGISTRY_SECONDS", PATIENCE * dependencies.REGISTRY_SECONDS)
         yield
 
 

@@ -41,8 +41,8 @@ def test_a_shield_is_made_counts_and_is_deleted(page: Dashboard) -> None:
     assert shown == [["Staging", "Path of the page", "/staging/*", nothing]]
     assert violations(page) == []
     text = page.text("main")
-    assert "/?tidemark=off" in text
-    assert "/?tidemark=on" in text
+    assert 'javascript:tidemark("optout")' in text
+    assert 'javascript:tidemark("optin")' in text
 
     [shield] = shields(page)
     tenant, event = page.tenant, {"name": "a", "path": "/staging/1", "timestamp": at_ms("10:00:00")}

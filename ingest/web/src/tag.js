@@ -19,11 +19,6 @@ window[mark] = 1;
 // Whether ids may be kept and sent: only after consent, where the tag asks for it.
 export const agreed = () => !given.consent || !!(window.tidemark?.yes || storage());
 
-// A link turns tracking off, or on again, in this browser.
-const turned = new URLSearchParams(location.search).get("tidemark");
-if (turned == "off") storage("optout");
-if (turned == "on" && storage() == "optout") storage("");
-
 export const refused = () =>
   pastedTwice ||
   // A page in a frame is part of the page around it.

@@ -896,7 +896,7 @@ export const texts: Texts & MoreTexts = {
       confirm: "Was dazu passt, wird von da an wieder gezählt. Was ausgeschlossen war, ist nirgends gespeichert.",
       kinds: { address: "Netz des Besuchers", country: "Land", host: "Hostname der Seite", path: "Pfad der Seite", agent: "User-Agent", referrer: "Verweisende Domain" },
       valueHelp: "Netz: /24 oder größer (IPv6: /48), etwa 203.0.113.0/24. Land: sein Code, etwa DE. Sonst der Text; * steht für beliebige Zeichen.",
-      ownVisits: "Eigene Besuche", ownHint: "Diesen Link in jedem Browser öffnen, dessen Besuche nicht zählen sollen. Das gilt in diesem Browser, bis der zweite Link geöffnet wird.",
+      ownVisits: "Eigene Besuche", ownHint: "Diese Adresse als Lesezeichen speichern und auf einer Seite der Website öffnen, in jedem Browser, dessen Besuche nicht zählen sollen. Das gilt dort, bis das zweite Lesezeichen geöffnet wird.",
       off: "Diesen Browser nicht mehr zählen", on: "Wieder zählen", parameters: "Abfrageparameter, die nie gespeichert werden, sind eine Einstellung unter Datenschutz.",
     },
     money: {

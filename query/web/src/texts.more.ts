@@ -608,7 +608,7 @@ const english = {
       confirm: "What it matches is counted again from then on. What was kept out is not stored anywhere.",
       kinds: { address: "Network of the visitor", country: "Country", host: "Host name of the page", path: "Path of the page", agent: "User agent", referrer: "Referring domain" } as Record<string, string>,
       valueHelp: "Network: /24 or wider (IPv6: /48), as 203.0.113.0/24. Country: its code, as DE. Others: the text, in which * stands for any characters.",
-      ownVisits: "Your own visits", ownHint: "Open this link in each browser whose visits shall not be counted. It holds in that browser until the second link is opened.",
+      ownVisits: "Your own visits", ownHint: "Save this address as a bookmark, and open the bookmark on a page of the website, in each browser whose visits shall not be counted. It holds in that browser until the second one is opened there.",
       off: "Stop counting this browser", on: "Count it again", parameters: "Query parameters that are never stored are a setting of Privacy.",
     },
     money: {

@@ -2,7 +2,7 @@
 import { useState } from "preact/hooks";
 import { fetchAll } from "../../api/pages";
 import { fetchJson } from "../../api/request";
-import { subjectQuery, timezone, website } from "../../api/session";
+import { subjectQuery, timezone } from "../../api/session";
 import { useLoaded } from "../../api/use";
 import { formatNumber } from "../../state/format";
 import { moreTexts } from "../../texts.more";
@@ -46,7 +46,6 @@ export function Shields() {
     await fetchJson(`${PATH}/${id}`, { method: "DELETE" });
     done();
   };
-  const page = `https://${website.value?.domain ?? ""}/?tidemark=`;
   return (
     <>
       <Card title={t.title} actions={<button type="button" class="button" onClick={() => setEdited("new")}><Icon name="plus" />{t.add}</button>}>
@@ -69,8 +68,8 @@ export function Shields() {
       </Card>
       <Card title={t.ownVisits}>
         <p class="quiet card-text">{t.ownHint}</p>
-        <Snippet label={t.off} text={`${page}off`} />
-        <Snippet label={t.on} text={`${page}on`} />
+        <Snippet label={t.off} text={'javascript:tidemark("optout")'} />
+        <Snippet label={t.on} text={'javascript:tidemark("optin")'} />
       </Card>
       {edited && <ShieldDialog one={edited === "new" ? null : edited} close={() => setEdited(null)} done={done} />}
       {asked && <ConfirmDialog title={t.removeOne(asked.name)} text={t.confirm} action={t.remove} run={() => remove(asked)} close={() => setAsked(null)} />}
