@@ -75,7 +75,9 @@ async def compile_segments(
             f"SELECT {selected} FROM (\n{_renamed(sql, i)}\n) AS rows_of_segment "  # noqa: S608
             f"CROSS JOIN (SELECT CAST($s{i} AS VARCHAR) AS {SEGMENT}) AS name_of_segment"
         )
-        bound |= {f"s{i}_{name}": value for name, value in sql.values.items()} | {f"s{i}": segment.name}
+        bound |= {f"s{i}_{name}": value for name, value in sql.values.items()} | {
+            f"s{i}": segment.name
+        }
     text = render_form(form, UNION, engine.dialect)
     union = "\nUNION ALL\n".join(texts)
     text = text.replace(f"FROM {UNION}", f"FROM (\n{union}\n) AS {UNION}")

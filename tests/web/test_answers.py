@@ -301,6 +301,14 @@ def retention(dashboard: Dashboard, asked: Filters) -> list[list[str]]:
     return [[number(row["visitors"])] for row in rows if row["visitors"]]
 
 
+def frequency(dashboard: Dashboard, asked: Filters) -> list[list[str]]:
+    """Up to the most visits of a visitor."""
+    counts = [row["visitors"] for row in dashboard.ask("visit_frequency", filters=asked)]
+    while counts and not counts[-1]:
+        counts.pop()
+    return [[number(visitors)] for visitors in counts]
+
+
 def vitals(dashboard: Dashboard, asked: Filters) -> list[list[str]]:
     rows = dashboard.ask("web_vitals_by_page", filters=asked)
     return [[row["name"], f"{row['p75_lcp'] / 1000:.2f} s poor"] for row in rows]
@@ -342,7 +350,8 @@ PARTS: tuple[tuple[str, str, str, list[int], Rows], ...] = (
     ("visitors", CELLS, "table", [3, 4, 5], visitors),
     ("paths", CELLS, ".card[aria-label=Paths] table", [0, 1, 2, 3], paths),
     ("goals", CELLS, ".card[aria-label=Goals] table", [2, 3, 4], goals),
-    ("retention", CELLS, "table", [1], retention),
+    ("retention", CELLS, "table.retention", [1], retention),
+    ("retention", CELLS, ".card[aria-label='Visits per visitor'] table", [1], frequency),
     ("vitals", CELLS, ".card[aria-label='Side by side'] table", [0, 1], vitals),
     ("bots", CELLS, ".card[aria-label^=Bots] table", [0, 1, 2, 3], bots),
     ("errors", TEXTS, ".card[aria-label=Errors] .facts dd", [], errors),

@@ -159,7 +159,7 @@ def test_a_cohort_begins_and_returns_with_chosen_events(
     """Of three who saw /again on the first day, two saw it on the second; nobody signed up then."""
     dashboard.open("retention", period=f"{FIRST}..{SECOND}", width="day", start="path:%2Fagain")
     dashboard.until(f"({CELLS})[0]?.join() === '3,66.7%'")
-    dashboard.press("Comes again with: add")
+    dashboard.press("Comes again with: Any event")
     dashboard.type_into("input[aria-label='Comes again with']", "signup")
     dashboard.tab.js("document.activeElement.blur()")
     dashboard.until("location.search.includes('returning=event')")

@@ -126,7 +126,7 @@ def test_what_may_lie_between_steps_is_chosen_and_saved(dashboard: Dashboard) ->
 
     select(dashboard, "Between steps", "")
     eventually(lambda: shows(dashboard, whole), 30)
-    dashboard.press("Without: add")
+    dashboard.press("Without: Exclude an event")
     kind = "document.querySelector('select[aria-label=\"Without 1: kind of step\"]')"
     dashboard.until(f"!!{kind}")
     dashboard.tab.js(f"{kind}.value = 'path'; {kind}.dispatchEvent(new Event('change'))")

@@ -595,7 +595,7 @@ export const texts: Texts & MoreTexts = {
   },
   steps: {
     kind: "Art des Schritts", unseen: "In diesem Zeitraum nicht gesehen.", another: "Weiteres",
-    numbered: (label: string, n: number) => `${label} ${n}`, addTo: (label: string) => `${label}: hinzufügen`, removeFrom: (label: string, n: number) => `${label}: ${n} entfernen`,
+    numbered: (label: string, n: number) => `${label} ${n}`, addTo: (label: string, text: string) => `${label}: ${text}`, removeFrom: (label: string, n: number) => `${label}: ${n} entfernen`,
     kinds: { path: "Seite", event: "Ereignis", goal: "Ziel", name: "Ziel, Seite oder Ereignis" },
     placeholders: { path: "/preise oder /blog/*", event: "Name des Ereignisses", goal: "Name des Ziels", name: "Name" },
   },

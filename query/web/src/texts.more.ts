@@ -298,7 +298,7 @@ const english = {
   },
   steps: {
     kind: "kind of step", unseen: "Not seen in this time range.", another: "Another",
-    numbered: (label: string, n: number) => `${label} ${n}`, addTo: (label: string) => `${label}: add`, removeFrom: (label: string, n: number) => `${label}: remove ${n}`,
+    numbered: (label: string, n: number) => `${label} ${n}`, addTo: (label: string, text: string) => `${label}: ${text}`, removeFrom: (label: string, n: number) => `${label}: remove ${n}`,
     kinds: { path: "Page", event: "Event", goal: "Goal", name: "Goal, page or event" },
     placeholders: { path: "/pricing, or /blog/*", event: "name of the event", goal: "name of the goal", name: "name" },
   },

@@ -35,7 +35,7 @@ export function StepSet({ label, none, steps, most, change, suggestions }: {
         </span>
       ))}
       {shown.length < most && (
-        <button type="button" class="quiet-button" aria-label={t.addTo(label)} onClick={() => setDrafts([...shown, { kind: "event", value: "" }])}>
+        <button type="button" class="quiet-button" aria-label={t.addTo(label, shown.length ? t.another : none)} onClick={() => setDrafts([...shown, { kind: "event", value: "" }])}>
           <Icon name="plus" />{shown.length ? t.another : none}
         </button>
       )}
